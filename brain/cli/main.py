@@ -1,0 +1,76 @@
+"""The ``stormbrain`` command. Each subcommand lives in a file of its own and imports what it
+needs when it runs, so that ``stormbrain --help`` stays quick."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Annotated
+
+import click
+import typer
+from rich.console import Console
+
+from brain import __version__
+from brain.errors import StormbrainError
+
+app = typer.Typer(
+    name="stormbrain",
+    help="Places the executors of Apache Storm topologies by their measured traffic.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+COMMAND_MODULES = (
+    "brain.cli.cluster",
+    "brain.cli.topologies",
+    "brain.cli.serve",
+    "brain.cli.status",
+    "brain.cli.demo",
+    "brain.cli.solve",
+    "brain.cli.config",
+)
+"""Each module has ``register(app)``, which adds its commands."""
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"stormbrain {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Runs the CLI: errors are one line and a hint; tracebacks only with ``--debug``."""
+    for module in COMMAND_MODULES:
+        importlib.import_module(module).register(app)
+    debug = "--debug" in sys.argv[1:]
+    err = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        code = app(standalone_mode=False)
+    except StormbrainError as e:
+        if debug:
+            raise
+        err.print("[red]error:[/red]", end=" ")
+        err.print(e.message, markup=False)
+        if e.hint:
+            err.print("[dim]hint:[/dim]", end=" ")
+            err.print(e.hint, markup=False)
+        sys.exit(e.exit_code)
+    except click.exceptions.ClickException as e:
+        e.show()
+        sys.exit(e.exit_code)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        err.print("interrupted")
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
