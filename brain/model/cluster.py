@@ -30,9 +30,7 @@ class SlotTable:
         self.node: NDArray[np.int32] = np.array(
             [i for i, n in enumerate(nodes) for _ in n.slots], dtype=np.int32
         )
-        self.port: NDArray[np.int32] = np.array(
-            [p for n in nodes for p in n.slots], dtype=np.int32
-        )
+        self.port: NDArray[np.int32] = np.array([p for n in nodes for p in n.slots], dtype=np.int32)
         counts = np.array([len(n.slots) for n in nodes], dtype=np.int64)
         self.first: NDArray[np.int64] = np.concatenate(([0], np.cumsum(counts)))
         """Slots of node i are ``first[i] … first[i + 1] - 1``."""

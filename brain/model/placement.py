@@ -27,7 +27,7 @@ class Placement:
 
     @property
     def placed(self) -> NDArray[np.bool_]:
-        return self.slot != UNPLACED
+        return np.not_equal(self.slot, UNPLACED)
 
     def nodes(self, slots: SlotTable) -> NDArray[np.int32]:
         """The node of each executor, or UNPLACED."""

@@ -39,9 +39,7 @@ class Problem:
 
     @cached_property
     def topology_of(self) -> NDArray[np.int32]:
-        return np.repeat(
-            np.arange(len(self.topologies), dtype=np.int32), np.diff(self.offsets)
-        )
+        return np.repeat(np.arange(len(self.topologies), dtype=np.int32), np.diff(self.offsets))
 
     @cached_property
     def cpu(self) -> NDArray[np.float64]:

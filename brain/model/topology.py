@@ -34,6 +34,8 @@ class Topology:
     colocate: tuple[tuple[str, ...], ...] = ()
     frozen: bool = False
     name: str = ""
+    streams: tuple[tuple[str, str, str], ...] = ()
+    """(source component, target component, grouping): what is known before any traffic is."""
 
     def __len__(self) -> int:
         return len(self.component_of)

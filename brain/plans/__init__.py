@@ -1,0 +1,1 @@
+"""Plans in ZooKeeper: their bytes, the store, and who may write (leader election)."""
