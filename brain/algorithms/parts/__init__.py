@@ -1,0 +1,1 @@
+"""What the algorithms share: limits, repair, the worker level, relabelling, score and verifier."""
