@@ -7,7 +7,6 @@ import importlib
 import sys
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 
@@ -57,7 +56,7 @@ def main() -> None:
     debug = "--debug" in sys.argv[1:]
     err = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        code = app(standalone_mode=False)
+        app()  # exits by itself, with usage errors and interrupts told by typer
     except StormbrainError as e:
         if debug:
             raise
@@ -67,10 +66,3 @@ def main() -> None:
             err.print("[dim]hint:[/dim]", end=" ")
             err.print(e.hint, markup=False)
         sys.exit(e.exit_code)
-    except click.exceptions.ClickException as e:
-        e.show()
-        sys.exit(e.exit_code)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        err.print("interrupted")
-        sys.exit(130)
-    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,1 @@
+"""Topologies written in streamparse: loaded, packed, submitted and looked after over Thrift."""
