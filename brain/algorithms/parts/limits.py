@@ -72,15 +72,15 @@ def _after_frozen(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
     """Slots that may be used, and the load that frozen topologies put on each node."""
     slots, nodes = problem.slots, len(problem.nodes)
-    slot_free = usable[slots.node] if len(slots) else np.zeros(0, dtype=bool)
+    slot_free = np.array([usable[n] for n in slots.node], dtype=bool)
     if current is None:
         return slot_free, np.zeros(nodes), np.zeros(nodes)
     stays = ~movable & current.placed
     slot_free = slot_free.copy()
     slot_free[current.slot[stays]] = False
     where = slots.node[current.slot[stays]] if stays.any() else np.zeros(0, dtype=np.int32)
-    cpu = np.bincount(where, weights=problem.cpu[stays], minlength=nodes)
-    memory = np.bincount(where, weights=problem.memory_mb[stays], minlength=nodes)
+    cpu = np.bincount(where, problem.cpu[stays], nodes).astype(float)
+    memory = np.bincount(where, problem.memory_mb[stays], nodes).astype(float)
     return slot_free, cpu, memory
 
 

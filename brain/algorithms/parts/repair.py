@@ -7,6 +7,8 @@ room, room is made by moving others on. Only what really finds no place stays ou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,6 +78,7 @@ def best_node(state: State, unit: int, mask: NDArray[np.bool_], *, pack: bool = 
     room = _room(state, candidates)
     limited = state.limits.workers[t] < UNLIMITED
     gain = attraction(state, unit)[candidates]
+    keys: tuple[NDArray[Any], ...]
     if pack:
         # With few workers the largest nodes must come first, else the tightest fit.
         keys = (candidates, -gain, -room if limited else room, opens)
@@ -92,7 +95,7 @@ def attraction(state: State, unit: int) -> NDArray[np.float64]:
     placed = where != UNPLACED
     return np.bincount(
         where[placed], weights=graph.weight[span][placed], minlength=len(state.cpu_free)
-    )
+    ).astype(float)
 
 
 def _room(state: State, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -101,8 +104,11 @@ def _room(state: State, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
     most = max(float(np.max(cpu, where=np.isfinite(cpu), initial=0.0)), 1e-12)
     more = max(float(np.max(memory, where=np.isfinite(memory), initial=0.0)), 1e-12)
     tightest = np.minimum(cpu / most, memory / more)
-    load = state.count.sum(axis=0)[nodes] / (1.0 + state.limits.slots_free[nodes])
-    return np.where(np.isfinite(tightest), tightest, 2.0) - 1e-3 * load / (1.0 + load)
+    load: NDArray[np.float64] = state.count.sum(axis=0)[nodes] / (
+        1.0 + state.limits.slots_free[nodes]
+    )
+    room: NDArray[np.float64] = np.where(np.isfinite(tightest), tightest, 2.0)
+    return room - 1e-3 * load / (1.0 + load)
 
 
 def _bulk(limits: Limits, units: Units) -> NDArray[np.float64]:

@@ -52,13 +52,13 @@ def _level(local: CommGraph, part: NDArray[np.int32], parts: int, room: int) -> 
         full = int(size.argmax())
         open_parts = np.flatnonzero(size < room)
         best: tuple[float, int, int] | None = None
-        for e in np.flatnonzero(part == full):
+        for e in (int(x) for x in np.flatnonzero(part == full)):
             span = slice(int(local.indptr[e]), int(local.indptr[e + 1]))
             tied = np.bincount(part[local.indices[span]], local.weight[span], parts)
             to = int(open_parts[tied[open_parts].argmax()])
             loss = float(tied[full] - tied[to])
             if best is None or loss < best[0]:
-                best = (loss, int(e), to)
+                best = (loss, e, to)
         assert best is not None  # room * parts >= executors, so some part is open
         _, e, to = best
         part[e] = to

@@ -37,14 +37,15 @@ class State:
         t = self.units.topology[unit]
         per_worker = self.limits.per_worker[t]
         count = self.count[t]
-        before = -(-count // per_worker)
-        return -(-(count + self.units.size[unit]) // per_worker) - before
+        before: NDArray[np.int64] = -(-count // per_worker)
+        after: NDArray[np.int64] = -(-(count + self.units.size[unit]) // per_worker)
+        return after - before
 
     def fits(self, unit: int, *, spread: bool = True) -> NDArray[np.bool_]:
         """The nodes that can take a unit now."""
         units = self.units
         need = self.new_workers(unit)
-        mask = (
+        mask: NDArray[np.bool_] = (
             units.allowed[units.allowed_class[unit]]
             & (units.cpu[unit] <= self.cpu_free)
             & (units.memory_mb[unit] <= self.memory_free)

@@ -45,11 +45,11 @@ class Units:
     ) -> Units:
         """Units of a problem; ``graph`` is the traffic (or structure) over its executors."""
         groups = colocated_groups(problem) if colocate else []
-        allowed = [row for row in limits.allowed]
+        allowed = list(limits.allowed)
         allowed_class = limits.allowed_class.copy()
         kept: list[Group] = []
         for group in groups:
-            mask = limits.allowed[limits.allowed_class[group]].all(axis=0)
+            mask = np.logical_and.reduce(limits.allowed[limits.allowed_class[group]])
             if _holdable(problem, limits, group, mask):
                 allowed_class[group] = len(allowed)
                 allowed.append(mask)
@@ -70,8 +70,8 @@ class Units:
             members=movable[order],
             topology=problem.topology_of[leaders],
             size=size,
-            cpu=np.bincount(unit, problem.cpu[movable], len(leaders)),
-            memory_mb=np.bincount(unit, problem.memory_mb[movable], len(leaders)),
+            cpu=np.bincount(unit, problem.cpu[movable], len(leaders)).astype(float),
+            memory_mb=np.bincount(unit, problem.memory_mb[movable], len(leaders)).astype(float),
             allowed=np.array(allowed, dtype=bool).reshape(len(allowed), len(problem.nodes)),
             allowed_class=allowed_class[leaders],
             spread_class=spread,

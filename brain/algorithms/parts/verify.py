@@ -222,16 +222,16 @@ def _capacity(view: _View) -> list[Violation]:
                     movable_here.add(node)
     found = []
     for n in sorted(movable_here):  # what frozen topologies alone overfill is nobody's doing
-        node = view.problem.nodes[n]
-        if node.excluded:
+        host = view.problem.nodes[n]
+        if host.excluded:
             continue  # told as such
         for kind, load, limit, unit in (
-            ("cpu", cpu[n], node.cpu, "points of CPU"),
-            ("memory", memory[n], node.memory_mb, "MB of memory"),
+            ("cpu", cpu[n], host.cpu, "points of CPU"),
+            ("memory", memory[n], host.memory_mb, "MB of memory"),
         ):
             if limit is not None and load > limit + SLACK * (1.0 + abs(limit)):
                 found.append(
-                    Violation(kind, f"node {node.id} is overfull: {load:g} of {limit:g} {unit}")
+                    Violation(kind, f"node {host.id} is overfull: {load:g} of {limit:g} {unit}")
                 )
     return found
 
