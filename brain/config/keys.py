@@ -322,6 +322,15 @@ _ALL = (
         _integer(0),
     ),
     Key(
+        "topology.brain.balance.factor",
+        1.2,
+        "",
+        "How far a node's planned CPU may exceed its fair share (plus one executor); 0 lets a "
+        "topology be packed onto as few nodes as its measured CPU allows.",
+        _T,
+        _number(0, 1000),
+    ),
+    Key(
         "topology.brain.pin",
         {},
         "",

@@ -11,11 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from thriftpy2.protocol import TCyBinaryProtocolFactory
-from thriftpy2.utils import deserialize, serialize
-
 from brain.errors import StormbrainError
-from brain.idl import PROTOCOL_VERSION, wire
+from brain.idl import PROTOCOL_VERSION, checked, wire
 from brain.plans.plan import Cost, Plan
 
 MAGIC = b"SBPL\x01"
@@ -23,8 +20,6 @@ PLAIN, DEFLATED, MANIFEST = 0, 1, 2
 ZNODE_BYTES = 900_000
 """ZooKeeper's default limit is 1 MiB for the whole request; this leaves room for the rest."""
 MAX_PLAN_BYTES = 64 * 1024 * 1024
-
-_FACTORY = TCyBinaryProtocolFactory()
 
 
 class UnreadablePlan(StormbrainError):
@@ -41,7 +36,7 @@ class EncodedPlan:
 
 
 def encode(plan: Plan, znode_bytes: int = ZNODE_BYTES) -> EncodedPlan:
-    raw = serialize(_to_wire(plan), _FACTORY)
+    raw = checked.encode(_to_wire(plan))
     digest = hashlib.sha256(raw).hexdigest()
     if len(raw) + len(MAGIC) + 1 <= znode_bytes:
         return EncodedPlan(_head(PLAIN, raw), (), digest)
@@ -56,7 +51,7 @@ def encode(plan: Plan, znode_bytes: int = ZNODE_BYTES) -> EncodedPlan:
         chunks=len(chunks),
         size=len(packed),
     )
-    return EncodedPlan(_head(MANIFEST, serialize(manifest, _FACTORY)), chunks, digest)
+    return EncodedPlan(_head(MANIFEST, checked.encode(manifest)), chunks, digest)
 
 
 def manifest_of(head: bytes) -> Any | None:
@@ -110,11 +105,9 @@ def _inflate(body: bytes) -> bytes:
 
 def _struct(target: Any, body: bytes) -> Any:
     try:
-        deserialize(target, body, _FACTORY)
-        target.validate()
-    except Exception as e:  # whatever a decoder makes of garbage
-        raise UnreadablePlan(f"not a {type(target).__name__}: {e or type(e).__name__}") from None
-    return target
+        return checked.decode(target, body)
+    except checked.NotValid as e:
+        raise UnreadablePlan(str(e)) from None
 
 
 def _to_wire(plan: Plan) -> Any:

@@ -55,6 +55,8 @@ class Election:
         self._on_change = on_change
         self._leadership: Leadership | None = None
         self._connected = client.connected
+        self.known_leader: str | None = None
+        """Address of the leader as last seen, for redirects; asking ZooKeeper would be slow."""
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopped = False
@@ -82,9 +84,6 @@ class Election:
     def leadership(self) -> Leadership | None:
         """None as well while the connection is suspended: whoever cannot write must not act."""
         return self._leadership if self._connected else None
-
-    def leader(self) -> LeaderInfo | None:
-        return read_leader(self._zk, self._path)
 
     def _connection_changed(self, state: str) -> None:
         self._connected = state == KazooState.CONNECTED
@@ -115,6 +114,8 @@ class Election:
         if held is not None and held.ephemeralOwner == session:
             self._zk.delete(self._path)  # ours, but of an unfinished try
         elif held is not None:
+            leader = read_leader(self._zk, self._path)
+            self.known_leader = leader.address if leader else None
             return
         try:
             self._zk.create(self._path, b"{}", ephemeral=True)

@@ -1,0 +1,97 @@
+"""How commands find ZooKeeper and the leading brain: a local cluster by name, or addresses."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kazoo.client import KazooClient
+from kazoo.handlers.threading import KazooTimeoutError
+from thriftpy2.thrift import TApplicationException, TMessageType
+
+from brain.errors import StormbrainError
+from brain.idl import wire
+from brain.idl.checked import protocol
+from brain.plans.election import read_leader
+from brain.service.framing import read_frame, write_frame
+
+CONNECT_SECS = 5.0
+
+
+def zookeeper_hosts(zookeeper: str | None, cluster: str) -> str:
+    """The given hosts, else those of the local cluster of that name."""
+    if zookeeper:
+        return zookeeper
+    from brain.cluster.local import LocalCluster
+
+    return LocalCluster.attach(cluster).zookeeper_address
+
+
+@contextmanager
+def zookeeper_client(hosts: str) -> Iterator[KazooClient]:
+    client = KazooClient(hosts=hosts, timeout=10)
+    try:
+        client.start(timeout=CONNECT_SECS)
+    except KazooTimeoutError:
+        client.stop()
+        raise StormbrainError(
+            f"ZooKeeper at {hosts} does not answer",
+            "check that it runs and that --zookeeper or --cluster names the right one",
+        ) from None
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def leader_address(client: KazooClient, root: str) -> str:
+    leader = read_leader(client, f"{root.rstrip('/')}/leader")
+    if leader is None:
+        raise StormbrainError(
+            "no brain leads: none runs, or none has won the election yet",
+            "start one with `stormbrain serve`",
+        )
+    return leader.address
+
+
+def call_brain(address: str, method: str, *args: Any, timeout: float = 10.0) -> Any:
+    """One call to a brain's Thrift door."""
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=CONNECT_SECS) as sock:
+            sock.settimeout(timeout)
+            write_frame(sock, _request(method, args))
+            answer = read_frame(sock, 256 * 1024 * 1024)
+    except (OSError, ValueError) as e:
+        raise StormbrainError(
+            f"the brain at {address} does not answer: {e}", "is `stormbrain serve` running there?"
+        ) from None
+    return _reply(method, answer)
+
+
+def _request(method: str, args: tuple[Any, ...]) -> bytes:
+    call = getattr(wire.Brain, f"{method}_args")(*args)
+    out, buffer = protocol()
+    out.write_message_begin(method, TMessageType.CALL, 1)
+    call.write(out)
+    out.write_message_end()
+    return bytes(buffer.getvalue())
+
+
+def _reply(method: str, answer: bytes) -> Any:
+    reader, _ = protocol(answer)
+    _, kind, _ = reader.read_message_begin()
+    if kind == TMessageType.EXCEPTION:
+        failure = TApplicationException()
+        failure.read(reader)
+        raise StormbrainError(f"the brain refused {method}: {failure.message}")
+    result = getattr(wire.Brain, f"{method}_result")()
+    result.read(reader)
+    for spec in result.thrift_spec.values():
+        if spec[1] != "success" and getattr(result, spec[1]) is not None:
+            error = getattr(result, spec[1])
+            raise StormbrainError(getattr(error, "message", str(error)))
+    return result.success

@@ -1,0 +1,130 @@
+"""``stormbrain serve``: run a brain."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from brain.cli.output import parse_pairs, progress_console
+from brain.errors import BadInput
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)
+
+
+def serve(
+    listen: Annotated[
+        str, typer.Option(help="Address of the Thrift door; port 0 takes a free one.")
+    ] = "127.0.0.1:6790",
+    advertise: Annotated[
+        str | None, typer.Option(help="Address that Nimbus and workers reach it by, if different.")
+    ] = None,
+    zookeeper: Annotated[str | None, typer.Option(help="Storm's ZooKeeper: host:port, …")] = None,
+    cluster: Annotated[str, typer.Option(help="Local cluster to serve.")] = "default",
+    config: Annotated[
+        Path | None, typer.Option(help="A storm.yaml to read brain.* and topology.brain.* from.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="key=value over the file; may be repeated.")
+    ] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option(help="Where decisions are kept on disk.")
+    ] = None,
+    brain_id: Annotated[str | None, typer.Option("--id", help="Name in logs and plans.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log at debug level.")] = False,
+) -> None:
+    """Run a brain: it measures, decides and writes plans. Several may run; one leads."""
+    from kazoo.client import KazooClient
+    from kazoo.retry import KazooRetry
+
+    from brain.cli.connection import zookeeper_hosts
+    from brain.config import Settings
+    from brain.service.runtime import BrainRuntime
+
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO,
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    logging.getLogger("kazoo").setLevel(logging.WARNING)
+    host, port = _split(listen)
+    values = {**_read_yaml(config), **parse_pairs(settings or [])}
+    hosts = zookeeper_hosts(zookeeper, cluster)
+    directory = state_dir or _default_state_dir()
+    directory.mkdir(parents=True, exist_ok=True)
+    # kazoo reconnects for ever; commands are retried while the session lives.
+    client = KazooClient(
+        hosts=hosts,
+        timeout=6,
+        connection_retry=KazooRetry(max_tries=-1, max_delay=5),
+        command_retry=KazooRetry(max_tries=3, max_delay=1),
+    )
+    client.start_async()
+    stop = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stop.set())
+    if not _wait_connected(client, hosts, stop):
+        return
+    runtime = BrainRuntime(
+        Settings.read(values, str(config or "--set")),
+        client,
+        directory,
+        host,
+        port,
+        advertise,
+        brain_id,
+    )
+    runtime.start()
+    progress_console.print(f"brain {runtime.id} listens on {runtime.address}, ZooKeeper {hosts}")
+    stop.wait()
+    runtime.stop()
+    client.stop()
+    client.close()
+
+
+def _wait_connected(client: Any, hosts: str, stop: threading.Event) -> bool:
+    """A brain may be started before ZooKeeper is; it says so and waits."""
+    told = False
+    while not stop.is_set():
+        if client.connected:
+            return True
+        if not told:
+            progress_console.print(f"waiting for ZooKeeper at {hosts}")
+            told = True
+        stop.wait(0.1)
+    return False
+
+
+def _split(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isdigit() or int(port) > 65535:
+        raise BadInput("--listen", f"{listen!r} is not host:port")
+    return host or "127.0.0.1", int(port)
+
+
+def _read_yaml(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (OSError, yaml.YAMLError) as e:
+        raise BadInput(str(path), f"cannot be read: {e}") from None
+    if not isinstance(values, dict):
+        raise BadInput(str(path), "must be a map of keys to values, like storm.yaml")
+    return values
+
+
+def _default_state_dir() -> Path:
+    base = os.environ.get("STORMBRAIN_STATE") or os.environ.get("XDG_STATE_HOME")
+    root = Path(base) if base else Path.home() / ".local" / "state"
+    return root / "stormbrain" / "brain"

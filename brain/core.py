@@ -1,0 +1,306 @@
+"""The brain without I/O: snapshots, reports and the clock in; work, decisions and plans out.
+
+The loop, from the runtime's side (brain/service/runtime.py)::
+
+    on_snapshot / on_report        what Nimbus and the workers say
+    due(now) → SolveTask …         which placements to compute now
+    on_result(task, result)        → Decision, and a Draft if it is to be applied
+    on_written(stored plan)        the plan is in ZooKeeper from now on
+    references()                   what schedule() answers with
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from brain.algorithms.parts.score import score
+from brain.config import Settings, TopologySettings
+from brain.model import Options, Result
+from brain.monitor.snapshot import ClusterView, TopologyView
+from brain.monitor.traffic import Rates, TopologyTraffic
+from brain.plans.plan import Cost, Plan, PlanRef, StoredPlan
+from brain.policy.decision import Decision, Outcome, Trigger, judge, moves_between
+from brain.policy.problem_builder import BuiltProblem, build_problem
+from brain.policy.record import PlanState, TopologyRecord
+from brain.policy.triggers import due, measured_since_ms
+
+log = logging.getLogger(__name__)
+
+MAX_REJECTIONS = 3
+"""After so many rounds in which the shim refused a plan, it is given up."""
+UNKNOWN_TOPOLOGIES = 1000
+EARLY_MS = 60_000
+"""Reports may come before the first snapshot names their topology (or after it was killed): so
+many topologies are kept apart, for so long."""
+
+
+@dataclass(frozen=True)
+class SolveTask:
+    topology_id: str
+    trigger: Trigger
+    algorithm: str
+    options: Options
+    built: BuiltProblem
+    settings: TopologySettings
+    observed_secs: float
+    view: TopologyView
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A plan that lacks only its epoch and term; ``area`` is plans or proposals."""
+
+    plan: Plan
+    area: str
+
+
+@dataclass
+class Counters:
+    snapshots: int = 0
+    reports: int = 0
+    refused_reports: int = 0
+    decisions: int = 0
+    last_snapshot_ms: int = 0
+
+
+@dataclass
+class BrainCore:
+    """Not thread-safe: the runtime calls it under one lock. All times are ms of one clock."""
+
+    settings: Settings
+    new_id: Callable[[], str] = field(default=lambda: uuid.uuid4().hex[:12])
+    view: ClusterView | None = None
+    records: dict[str, TopologyRecord] = field(default_factory=dict)
+    counters: Counters = field(default_factory=Counters)
+    _early: dict[str, TopologyTraffic] = field(default_factory=dict)
+
+    # ------------------------------------------------------------ what comes in
+
+    def on_snapshot(self, view: ClusterView, now_ms: int) -> list[str]:
+        """Takes Nimbus's view; returns ids of topologies whose stored plan must go."""
+        self.counters.snapshots += 1
+        self.counters.last_snapshot_ms = now_ms
+        self.view = view
+        retired = []
+        for topology_id in set(self.records) - set(view.topologies):
+            del self.records[topology_id]
+            retired.append(topology_id)
+        for topology_id, traffic in list(self._early.items()):
+            if now_ms - (traffic.last_report_ms or 0) > EARLY_MS:
+                del self._early[topology_id]
+        for topology_id, topology in view.topologies.items():
+            record = self.records.get(topology_id)
+            if record is None:
+                self.records[topology_id] = self._new_record(topology, now_ms)
+                continue
+            why = record.observe(topology, view, now_ms)
+            if why:
+                log.info("%s: plan retired: %s", topology_id, why)
+                record.retire_plan()
+                retired.append(topology_id)
+        for r in view.rejections:
+            record = self.records.get(r.topology_id)
+            if record is None or record.plan is None or record.plan.plan.epoch != r.epoch:
+                continue
+            record.rejections += 1
+            log.warning("%s: the shim refused plan %d: %s", r.topology_id, r.epoch, r.message)
+            if record.rejections >= MAX_REJECTIONS and record.plan_state is PlanState.PENDING:
+                log.warning("%s: plan %d given up", r.topology_id, r.epoch)
+                record.retire_plan()
+                retired.append(r.topology_id)
+        return retired
+
+    def on_report(self, report: Any, now_ms: int) -> bool:
+        """Takes one WindowReport; False if it was a duplicate, late or of an unknown topology."""
+        self.counters.reports += 1
+        record = self.records.get(report.topology_id)
+        traffic = record.traffic if record else self._early_traffic(report.topology_id)
+        taken = traffic is not None and traffic.add(report, now_ms)
+        if not taken:
+            self.counters.refused_reports += 1
+        return taken
+
+    def adopt(self, plans: Iterable[StoredPlan], now_ms: int) -> list[str]:
+        """Takes over the plans of an earlier leader; returns ids whose plan is not in force.
+
+        A plan that does not run now is not put in force by a change of leader: whatever happened
+        meanwhile, nothing is moved without a decision of this brain.
+        """
+        dropped = []
+        for stored in plans:
+            record = self.records.get(stored.plan.topology_id)
+            if record is None:
+                continue
+            if record.view.assignment == stored.plan.executors:
+                record.plan, record.plan_state = stored, PlanState.IN_FORCE
+                record.moved_ms = min(stored.plan.created_ms, now_ms)
+            else:
+                dropped.append(stored.plan.topology_id)
+        return dropped
+
+    # ------------------------------------------------------------ what is to be done
+
+    def due(self, now_ms: int) -> list[SolveTask]:
+        """Computations to make now; each is answered by on_result or on_failure."""
+        tasks = []
+        for record in self.records.values():
+            trigger = due(record, now_ms)
+            if isinstance(trigger, Trigger):
+                task = self.prepare(record.view.id, trigger, now_ms)
+                if task is not None:
+                    record.busy = True
+                    tasks.append(task)
+        return tasks
+
+    def prepare(self, topology_id: str, trigger: Trigger, now_ms: int) -> SolveTask | None:
+        """The placement problem of a topology as measured now; None if nothing was measured."""
+        record, view = self.records[topology_id], self.view
+        assert view is not None
+        own = self.rates(topology_id, now_ms)
+        if not own.measured:
+            return None
+        rates = {t: self.rates(t, now_ms) for t in self.records if t != topology_id}
+        rates[topology_id] = own
+        s = record.settings
+        return SolveTask(
+            topology_id,
+            trigger,
+            s["algorithm"],
+            Options(s["theta.secs"], s["seed"], s["max.moves"], s["algorithm.params"]),
+            build_problem(view, topology_id, rates, self.settings, s),
+            s,
+            own.seconds,
+            record.view,
+        )
+
+    def on_result(
+        self, task: SolveTask, result: Result, now_ms: int
+    ) -> tuple[Decision, Draft | None]:
+        """Judges a result. The draft is there if a plan is to be written."""
+        before = score(task.built.problem, task.built.current, task.built.current)
+        outcome, reason = judge(before, result, task.settings)
+        planned = task.built.slots_of(result.placement)
+        if outcome is Outcome.MOVE and len(planned) != len(task.view.executors):
+            outcome, reason = Outcome.STAY, "some executors could not be placed"
+        moves, restarts = moves_between(task.view.assignment, planned, task.view.executors)
+        decision = Decision(
+            id=self.new_id(),
+            time_ms=now_ms,
+            topology_id=task.topology_id,
+            topology_name=task.view.name,
+            trigger=task.trigger,
+            mode=task.settings["mode"],
+            algorithm=result.algorithm,
+            outcome=outcome,
+            reason=reason,
+            before=before,
+            after=result.score,
+            moves=moves if outcome is Outcome.MOVE else (),
+            restarts=restarts if outcome is Outcome.MOVE else (),
+            seconds=result.seconds,
+            observed_secs=task.observed_secs,
+            details=result.details,
+        )
+        self._finish(task.topology_id, decision, now_ms)
+        if outcome is not Outcome.MOVE or task.settings["mode"] == "dry-run":
+            return decision, None
+        plan = Plan(
+            topology_id=task.topology_id,
+            epoch=0,
+            executor_hash=task.view.executor_hash,
+            algorithm=result.algorithm,
+            before=Cost(before.inter_node, before.inter_worker),
+            after=Cost(result.score.inter_node, result.score.inter_worker),
+            reason=reason,
+            executors=planned,
+            created_ms=now_ms,
+            decision_id=decision.id,
+        )
+        return decision, Draft(plan, "proposals" if decision.mode == "advise" else "plans")
+
+    def on_failure(self, task: SolveTask, message: str, now_ms: int) -> Decision:
+        """A computation that broke or ran over its time changes nothing, and is told."""
+        decision = Decision(
+            id=self.new_id(),
+            time_ms=now_ms,
+            topology_id=task.topology_id,
+            topology_name=task.view.name,
+            trigger=task.trigger,
+            mode=task.settings["mode"],
+            algorithm=task.algorithm,
+            outcome=Outcome.FAILED,
+            reason=message,
+            observed_secs=task.observed_secs,
+        )
+        self._finish(task.topology_id, decision, now_ms)
+        return decision
+
+    def on_written(self, stored: StoredPlan) -> None:
+        """The plan is in ZooKeeper: schedule() refers to it from now on."""
+        record = self.records.get(stored.plan.topology_id)
+        if record is not None:
+            record.plan, record.plan_state, record.rejections = stored, PlanState.PENDING, 0
+
+    # ------------------------------------------------------------ what is answered
+
+    def references(self) -> list[PlanRef]:
+        """Plans that fit the latest snapshot, pending or in force."""
+        if self.view is None:
+            return []
+        return [
+            r.plan.ref
+            for r in self.records.values()
+            if r.plan is not None and r.settings["mode"] == "auto" and r.usable(self.view)
+        ]
+
+    def notes(self, now_ms: int) -> dict[str, str]:
+        """One line a topology for Storm's UI."""
+        return {t: self.note(record, now_ms) for t, record in self.records.items()}
+
+    def note(self, record: TopologyRecord, now_ms: int) -> str:
+        words = []
+        if record.plan is not None:
+            p = record.plan.plan
+            words.append(f"plan {p.epoch} by {p.algorithm} {record.plan_state}: {p.reason}")
+        elif record.last_decision is not None:
+            d = record.last_decision
+            words.append(f"{d.outcome}: {d.reason}")
+        waiting = due(record, now_ms)
+        if isinstance(waiting, str):
+            words.append(waiting)
+        words.extend(record.settings.errors)
+        return "; ".join(words)
+
+    def rates(self, topology_id: str, now_ms: int) -> Rates:
+        """What was measured of a topology lately, since it last moved."""
+        record = self.records[topology_id]
+        return record.traffic.rates(measured_since_ms(record, now_ms), now_ms)
+
+    # ------------------------------------------------------------ inside
+
+    def _finish(self, topology_id: str, decision: Decision, now_ms: int) -> None:
+        self.counters.decisions += 1
+        record = self.records.get(topology_id)
+        if record is not None:
+            record.busy = False
+            record.computed_ms = now_ms
+            record.last_decision = decision
+
+    def _new_record(self, view: TopologyView, now_ms: int) -> TopologyRecord:
+        settings = self.settings.for_topology(view.name, view.conf)
+        for error in settings.errors:
+            log.warning("%s: %s; the cluster's value is used", view.id, error)
+        traffic = self._early.pop(view.id, None) or self._traffic(settings["observe.secs"])
+        return TopologyRecord(view, settings, traffic, seen_ms=now_ms, changed_ms=now_ms)
+
+    def _traffic(self, span_secs: int) -> TopologyTraffic:
+        return TopologyTraffic(span_secs, self.settings["max.edges"])
+
+    def _early_traffic(self, topology_id: str) -> TopologyTraffic | None:
+        if topology_id not in self._early and len(self._early) < UNKNOWN_TOPOLOGIES:
+            self._early[topology_id] = self._traffic(60)
+        return self._early.get(topology_id)

@@ -1,0 +1,55 @@
+"""Decoding that trusts nothing: depth, text encoding and required fields are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thriftpy2.protocol import TCyBinaryProtocolFactory
+from thriftpy2.transport import TCyMemoryBuffer
+
+MAX_DEPTH = 16
+_PROTOCOLS = TCyBinaryProtocolFactory(strict_decode=True, max_depth=MAX_DEPTH)
+
+
+class NotValid(ValueError):
+    """The bytes are not such a struct."""
+
+
+def protocol(payload: bytes | None = None) -> tuple[Any, TCyMemoryBuffer]:
+    """A binary protocol over a buffer, for reading ``payload`` or for writing."""
+    buffer = TCyMemoryBuffer(payload) if payload is not None else TCyMemoryBuffer()
+    return _PROTOCOLS.get_protocol(buffer), buffer
+
+
+def encode(struct: Any) -> bytes:
+    out, buffer = protocol()
+    struct.write(out)
+    return bytes(buffer.getvalue())
+
+
+def decode(struct: Any, payload: bytes) -> Any:
+    """Fills ``struct`` from bytes; NotValid says what is wrong with them."""
+    try:
+        struct.read(protocol(payload)[0])
+    except Exception as e:  # whatever the decoder makes of garbage
+        raise NotValid(f"not a {type(struct).__name__}: {e or type(e).__name__}") from None
+    require(struct)
+    return struct
+
+
+def require(struct: Any, all_fields: bool = False) -> None:
+    """Refuses a struct that lacks a required field, also deep inside (thriftpy2 does not).
+
+    ``all_fields`` is for the arguments of a call, which Thrift marks as not required.
+    """
+    for spec in struct.thrift_spec.values():
+        name, required = spec[1], spec[-1]
+        value = getattr(struct, name)
+        if value is None:
+            if required or all_fields:
+                raise NotValid(f"{type(struct).__name__}.{name} is missing")
+        elif hasattr(value, "thrift_spec"):
+            require(value)
+        elif isinstance(value, list) and value and hasattr(value[0], "thrift_spec"):
+            for item in value:
+                require(item)

@@ -1,0 +1,88 @@
+"""Sums per key over a sliding span of time, in dense arrays.
+
+A key is a 64-bit number (an edge, a task). Time runs in buckets; each bucket holds one row per
+quantity. Memory is keys × buckets × quantities × 8 bytes and nothing else, so it is bounded by
+``max_keys``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+
+class Ring:
+    def __init__(self, quantities: int, buckets: int, bucket_ms: int, max_keys: int) -> None:
+        self._bucket_ms = bucket_ms
+        self._max_keys = max_keys
+        self.keys: Keys = np.zeros(0, dtype=np.int64)
+        self._sums = np.zeros((buckets, quantities, 0))
+        self._newest = -(2**62)
+        """Number of the newest bucket: time // bucket_ms."""
+        self.dropped_keys = 0
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._sums.nbytes + self.keys.nbytes)
+
+    def add(self, time_ms: int, keys: Keys, values: Values) -> bool:
+        """Adds ``values[quantity, i]`` to ``keys[i]`` at a time; False if that time is too old."""
+        bucket = time_ms // self._bucket_ms
+        if bucket <= self._newest - len(self._sums):
+            return False
+        self._advance(bucket)
+        index = self._index_of(keys)
+        known = index >= 0
+        row = self._sums[bucket % len(self._sums)]
+        for quantity in range(row.shape[0]):
+            np.add.at(row[quantity], index[known], values[quantity, known])
+        return True
+
+    def totals(self, since_ms: int, until_ms: int) -> Values:
+        """Sums per quantity and key over the buckets that begin within the span."""
+        first = max(-(-since_ms // self._bucket_ms), self._newest - len(self._sums) + 1)
+        last = min(until_ms // self._bucket_ms, self._newest)
+        if last < first:
+            return np.zeros(self._sums.shape[1:])
+        rows = np.arange(first, last + 1) % len(self._sums)
+        totals: Values = self._sums[rows].sum(axis=0)
+        return totals
+
+    def _advance(self, bucket: int) -> None:
+        if bucket <= self._newest:
+            return
+        steps = min(bucket - self._newest, len(self._sums))
+        self._sums[np.arange(bucket - steps + 1, bucket + 1) % len(self._sums)] = 0.0
+        self._newest = bucket
+
+    def _index_of(self, keys: Keys) -> NDArray[np.int64]:
+        """Column of each key, adding the new ones; -1 for what did not fit any more."""
+        position = np.searchsorted(self.keys, keys)
+        known = position < len(self.keys)
+        known[known] = self.keys[position[known]] == keys[known]
+        if not known.all():
+            self._grow(np.unique(keys[~known]))
+            position = np.searchsorted(self.keys, keys)
+            known = position < len(self.keys)
+            known[known] = self.keys[position[known]] == keys[known]
+        return np.where(known, position, -1)
+
+    def _grow(self, new: Keys) -> None:
+        if len(self.keys) + len(new) > self._max_keys:
+            self._compact()
+            room = self._max_keys - len(self.keys)
+            self.dropped_keys += max(0, len(new) - room)
+            new = new[:room]
+        merged = np.union1d(self.keys, new)
+        sums = np.zeros((*self._sums.shape[:2], len(merged)))
+        sums[:, :, np.searchsorted(merged, self.keys)] = self._sums
+        self.keys, self._sums = merged, sums
+
+    def _compact(self) -> None:
+        """Forgets keys that have been silent for the whole span."""
+        busy = self._sums.any(axis=(0, 1))
+        self.keys = self.keys[busy]
+        self._sums = np.ascontiguousarray(self._sums[:, :, busy])

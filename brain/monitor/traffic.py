@@ -1,0 +1,198 @@
+"""Reports of the workers → rates per edge and task of one topology.
+
+What may go wrong on the way, and what is done about it:
+
+* Clocks differ between nodes. A window is dated by the brain's clock: its end plus the smallest
+  (arrival - end) seen lately from that worker, which is the clock offset plus the fastest delivery.
+  So a queue of late windows still lands in the past, not all in the present.
+* Reports repeat: (worker, sequence) is remembered. Reports get lost, workers restart, executors
+  move: a rate is what arrived divided by the time during which the receiving task was being
+  watched, so gaps neither lower nor raise it.
+* Counters start anew with each worker; since windows carry differences, nothing can jump.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brain.monitor.ring import Ring
+from brain.plans.plan import SlotId
+
+TASK_QUANTITIES = ("watched_ms", "cpu_ms", "executed", "emitted", "acked", "failed",
+                   "complete_ms_x_acked", "latency_acked")  # fmt: skip
+_SEQUENCES_REMEMBERED = 256
+_OFFSETS_REMEMBERED = 24
+_WORKERS_REMEMBERED = 4096
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What happened in a span, per second. Edges and tasks are parallel arrays."""
+
+    seconds: float
+    """How long the tasks were watched, on average; 0 if there was no report."""
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+    system: NDArray[np.bool_]
+    tuples: NDArray[np.float64]
+    bytes: NDArray[np.float64]
+    task: NDArray[np.int32]
+    cpu_points: NDArray[np.float64]
+    """100 is one core."""
+    executed: NDArray[np.float64]
+    emitted: NDArray[np.float64]
+    acked: NDArray[np.float64]
+    failed: NDArray[np.float64]
+    complete_ms: NDArray[np.float64]
+    """Mean complete latency of a spout's tuples; NaN where none was measured."""
+
+    @property
+    def measured(self) -> bool:
+        return bool(self.tuples.sum() > 0)
+
+
+@dataclass
+class _Worker:
+    sequences: deque[int]
+    offsets: deque[int]
+
+
+class TopologyTraffic:
+    """The sliding windows of one topology. Not thread-safe; times are ms of the brain's clock."""
+
+    def __init__(self, span_secs: int, max_edges: int) -> None:
+        bucket_ms = max(1000, span_secs * 1000 // 60)
+        buckets = -(-span_secs * 1000 // bucket_ms) + 2
+        self._edges = Ring(2, buckets, bucket_ms, max_edges)
+        self._tasks = Ring(len(TASK_QUANTITIES), buckets, bucket_ms, max_edges)
+        self._workers: OrderedDict[str, _Worker] = OrderedDict()
+        self.locations: dict[int, SlotId] = {}
+        """Where each task reported from last."""
+        self.first_traffic_ms: int | None = None
+        self.last_report_ms: int | None = None
+        self.duplicates = 0
+        self.late = 0
+
+    @property
+    def edges(self) -> int:
+        return len(self._edges.keys)
+
+    @property
+    def nbytes(self) -> int:
+        return self._edges.nbytes + self._tasks.nbytes
+
+    def add(self, report: Any, arrived_ms: int) -> bool:
+        """Takes one WindowReport; False if it is a duplicate or too late to matter."""
+        worker = self._worker(report.worker_id)
+        if report.sequence in worker.sequences:
+            self.duplicates += 1
+            return False
+        worker.sequences.append(report.sequence)
+        worker.offsets.append(arrived_ms - report.end_ms)
+        ended = report.end_ms + min(worker.offsets)
+        watched = max(1, report.end_ms - report.start_ms)
+        middle = ended - watched // 2
+        if not self._tasks.add(middle, *_task_arrays(report.tasks, watched)):
+            self.late += 1
+            return False
+        if report.edges:
+            keys, values = _edge_arrays(report.edges)
+            self._edges.add(middle, keys, values)
+            if self.first_traffic_ms is None and values[0].any():
+                self.first_traffic_ms = ended
+        slot = (report.node, report.port)
+        for load in report.tasks:
+            self.locations[load.task] = slot
+        self.last_report_ms = max(arrived_ms, self.last_report_ms or arrived_ms)
+        return True
+
+    def rates(self, since_ms: int, until_ms: int) -> Rates:
+        edge = self._edges.totals(since_ms, until_ms)
+        task = dict(zip(TASK_QUANTITIES, self._tasks.totals(since_ms, until_ms), strict=True))
+        seconds = task["watched_ms"] / 1000.0
+        watched = seconds > 0
+        tasks = self._tasks.keys.astype(np.int32)
+        per_second = np.divide(1.0, seconds, out=np.zeros_like(seconds), where=watched)
+        source, target, system = _split_edges(self._edges.keys)
+        at = np.searchsorted(tasks, target)
+        at[at >= len(tasks)] = 0
+        scale = per_second[at] if len(tasks) else np.zeros(len(target))
+        live = (edge[0] > 0) & (scale > 0)
+        latency = np.full(len(tasks), np.nan)
+        np.divide(
+            task["complete_ms_x_acked"],
+            task["latency_acked"],
+            out=latency,
+            where=task["latency_acked"] > 0,
+        )
+        return Rates(
+            seconds=float(seconds[watched].mean()) if watched.any() else 0.0,
+            source=source[live],
+            target=target[live],
+            system=system[live],
+            tuples=(edge[0] * scale)[live],
+            bytes=(edge[1] * scale)[live],
+            task=tasks[watched],
+            cpu_points=(task["cpu_ms"] * per_second / 10.0)[watched],
+            executed=(task["executed"] * per_second)[watched],
+            emitted=(task["emitted"] * per_second)[watched],
+            acked=(task["acked"] * per_second)[watched],
+            failed=(task["failed"] * per_second)[watched],
+            complete_ms=latency[watched],
+        )
+
+    def _worker(self, worker_id: str) -> _Worker:
+        worker = self._workers.get(worker_id)
+        if worker is None:
+            worker = _Worker(deque(maxlen=_SEQUENCES_REMEMBERED), deque(maxlen=_OFFSETS_REMEMBERED))
+            self._workers[worker_id] = worker
+            if len(self._workers) > _WORKERS_REMEMBERED:
+                self._workers.popitem(last=False)
+        return worker
+
+
+def _edge_arrays(edges: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    flat = np.array(
+        [(e.source_task, e.target_task, bool(e.system), e.tuples, e.bytes) for e in edges],
+        dtype=np.int64,
+    ).reshape(-1, 5)
+    keys = (flat[:, 0] << 32) | ((flat[:, 1] & 0x7FFFFFFF) << 1) | flat[:, 2]
+    return keys, flat[:, 3:5].T.clip(min=0).astype(np.float64)
+
+
+def _split_edges(
+    keys: NDArray[np.int64],
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    source = (keys >> 32).astype(np.int32)
+    target = ((keys >> 1) & 0x7FFFFFFF).astype(np.int32)
+    return source, target, (keys & 1).astype(bool)
+
+
+def _task_arrays(
+    tasks: list[Any], watched_ms: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    rows = [
+        (
+            watched_ms,
+            _finite(t.cpu_ms) + _finite(t.shell_cpu_ms),
+            t.executed or 0,
+            t.emitted or 0,
+            t.acked or 0,
+            t.failed or 0,
+            _finite(t.complete_latency_ms) * max(1, t.acked or 0),
+            max(1, t.acked or 0) if t.complete_latency_ms is not None else 0,
+        )
+        for t in tasks
+    ]
+    values = np.array(rows, dtype=np.float64).reshape(-1, len(TASK_QUANTITIES)).T.clip(min=0)
+    return np.array([t.task for t in tasks], dtype=np.int64), values
+
+
+def _finite(value: float | None) -> float:
+    """0 for what is absent or cannot be a quantity (NaN, infinite, negative)."""
+    return value if value is not None and 0 <= value < float("inf") else 0.0

@@ -1,0 +1,1 @@
+"""When to compute, when to move, and why not."""

@@ -1,0 +1,135 @@
+"""A decision: what was asked, what was found, what was chosen and why. And the choosing itself.
+
+``judge`` is the one gate between an algorithm's result and a plan; it is a pure function, so what
+a dry run shows is what would be applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from brain.config import TopologySettings
+from brain.model import Result, Score, Status
+from brain.plans.plan import Executor, SlotId
+
+
+class Outcome(StrEnum):
+    MOVE = "move"
+    STAY = "stay"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """Why a computation was made now."""
+
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Move:
+    executor: str
+    component: str
+    from_slot: str | None
+    to_slot: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    id: str
+    time_ms: int
+    topology_id: str
+    topology_name: str
+    trigger: Trigger
+    mode: str
+    algorithm: str
+    outcome: Outcome
+    reason: str
+    before: Score | None = None
+    after: Score | None = None
+    moves: tuple[Move, ...] = ()
+    restarts: tuple[str, ...] = ()
+    seconds: float = 0.0
+    observed_secs: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gain_percent(self) -> float | None:
+        if self.before is None or self.after is None:
+            return None
+        return gain_percent(self.before, self.after)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "gain_percent": self.gain_percent}
+
+
+def gain_percent(before: Score, after: Score) -> float:
+    """How much inter-node traffic falls, in percent; 0 if there was none to lose."""
+    if before.inter_node <= 0:
+        return 0.0
+    return 100.0 * (before.inter_node - after.inter_node) / before.inter_node
+
+
+def judge(before: Score, result: Result, settings: TopologySettings) -> tuple[Outcome, str]:
+    """Whether a result is worth moving for. Never for something predicted worse."""
+    after = result.score
+    if result.status is Status.INFEASIBLE:
+        return Outcome.STAY, f"{result.algorithm} found no placement: {'; '.join(result.reasons)}"
+    if result.status is Status.BEST_EFFORT:
+        return Outcome.STAY, (
+            f"{result.algorithm} could not keep every constraint: {'; '.join(result.reasons[:3])}"
+        )
+    if after.moved_executors == 0:
+        return Outcome.STAY, "what runs is already the best placement found"
+    gain = gain_percent(before, after)
+    if after.inter_node > before.inter_node:
+        return Outcome.STAY, (
+            f"{result.algorithm}'s placement is worse than what runs: inter-node "
+            f"{before.inter_node:.4g} → {after.inter_node:.4g}"
+        )
+    wanted = settings["min.gain.percent"]
+    if gain <= wanted:
+        return Outcome.STAY, f"gain of {gain:.1f} % is not above the {wanted:g} % asked for"
+    cap = settings["max.moves"]
+    if cap is not None and after.moved_executors > cap:
+        return Outcome.STAY, f"would move {after.moved_executors} executors, {cap} are allowed"
+    return Outcome.MOVE, (
+        f"inter-node traffic {before.inter_node:.4g} → {after.inter_node:.4g} "
+        f"(-{gain:.1f} %), {after.moved_executors} executors move, "
+        f"{after.restarted_workers} workers restart"
+    )
+
+
+def moves_between(
+    current: Mapping[Executor, SlotId],
+    planned: Mapping[Executor, SlotId],
+    components: Mapping[Executor, str],
+) -> tuple[tuple[Move, ...], tuple[str, ...]]:
+    """The executors whose slot changes, and the slots whose worker (re)starts."""
+    moves = tuple(
+        Move(
+            f"{executor[0]}-{executor[1]}",
+            components[executor],
+            _slot_name(current.get(executor)),
+            f"{slot[0]}:{slot[1]}",
+        )
+        for executor, slot in sorted(planned.items())
+        if current.get(executor) != slot
+    )
+    now, then = _workers(current), _workers(planned)
+    return moves, tuple(f"{n}:{p}" for (n, p), s in sorted(then.items()) if now.get((n, p)) != s)
+
+
+def _workers(placed: Mapping[Executor, SlotId]) -> dict[SlotId, frozenset[Executor]]:
+    workers: dict[SlotId, set[Executor]] = {}
+    for executor, slot in placed.items():
+        workers.setdefault(slot, set()).add(executor)
+    return {slot: frozenset(executors) for slot, executors in workers.items()}
+
+
+def _slot_name(slot: SlotId | None) -> str | None:
+    return None if slot is None else f"{slot[0]}:{slot[1]}"

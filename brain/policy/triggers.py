@@ -1,0 +1,52 @@
+"""When a topology's placement is computed anew: record and clock in, trigger or reason out."""
+
+from __future__ import annotations
+
+from brain.policy.decision import Trigger
+from brain.policy.record import PlanState, TopologyRecord
+
+MIN_WINDOWS = 2
+"""Windows that must have been seen since the last change, so that no start-up noise decides."""
+
+
+def measured_since_ms(record: TopologyRecord, now_ms: int) -> int:
+    """Where the span of traffic begins that may be used: observe.secs, but not before a move.
+
+    One window is left out after a change of the assignment: it mixes old and new.
+    """
+    window_ms: int = record.settings["window.secs"] * 1000
+    observe_ms: int = record.settings["observe.secs"] * 1000
+    return max(now_ms - observe_ms, record.changed_ms + window_ms)
+
+
+def due(record: TopologyRecord, now_ms: int) -> Trigger | str:
+    """The trigger, or why there is none (shown to the operator)."""
+    s = record.settings
+    if s["mode"] == "off":
+        return "mode is off: left to Storm"
+    if record.busy:
+        return "a computation is under way"
+    if not record.view.fully_assigned:
+        return "not fully assigned yet"
+    if record.plan_state is PlanState.PENDING:
+        return "its plan waits to be applied"
+    if record.traffic.first_traffic_ms is None:
+        return "no traffic measured yet"
+    observed_ms = now_ms - max(record.traffic.first_traffic_ms, record.changed_ms)
+    needed_ms = (1 + MIN_WINDOWS) * s["window.secs"] * 1000
+    if record.moved_ms is None and record.computed_ms is None:
+        wait_ms = max(s["first.replacement.secs"] * 1000, needed_ms)
+        if observed_ms < wait_ms:
+            return f"observing: {observed_ms // 1000} of {wait_ms // 1000} s"
+        return Trigger("first", f"{observed_ms // 1000} s of traffic measured")
+    if observed_ms < needed_ms:
+        return f"observing after a change: {observed_ms // 1000} of {needed_ms // 1000} s"
+    if record.moved_ms is not None:
+        left = s["cooldown.secs"] - (now_ms - record.moved_ms) // 1000
+        if left > 0:
+            return f"cooling down after a move: {left} s left"
+    if record.computed_ms is not None:
+        left = s["period.secs"] - (now_ms - record.computed_ms) // 1000
+        if left > 0:
+            return f"next look in {left} s"
+    return Trigger("gain", f"looked for every {s['period.secs']} s")

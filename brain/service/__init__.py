@@ -1,0 +1,1 @@
+"""The brain as a process: Thrift door, solver process, ZooKeeper, and the loop that joins them."""

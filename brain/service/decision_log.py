@@ -1,0 +1,74 @@
+"""Decisions are kept: all on disk (rolled), the latest per topology in ZooKeeper."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+
+from brain.policy.decision import Decision
+
+log = logging.getLogger(__name__)
+
+KEPT_IN_ZOOKEEPER = 20
+MAX_FILE_BYTES = 32 * 1024 * 1024
+MAX_MOVES_IN_ZOOKEEPER = 200
+
+
+class DecisionLog:
+    def __init__(self, directory: Path, client: KazooClient, root: str) -> None:
+        self._file = directory / "decisions.jsonl"
+        self._zk = client
+        self._root = f"{root.rstrip('/')}/decisions"
+
+    def append(self, decision: Decision) -> None:
+        """Never raises: a full disk or an absent ZooKeeper must not stop the loop."""
+        record = decision.to_json()
+        try:
+            if self._file.exists() and self._file.stat().st_size > MAX_FILE_BYTES:
+                self._file.replace(self._file.with_suffix(".1.jsonl"))
+            with self._file.open("a", encoding="utf-8") as f:
+                f.write(json.dumps(record, default=str) + "\n")
+        except OSError as e:
+            log.warning("%s: decision not written to disk: %s", decision.topology_id, e)
+        try:
+            self._append_to_zookeeper(decision.topology_id, record)
+        except KazooException as e:
+            log.warning("%s: decision not kept in ZooKeeper: %s", decision.topology_id, e)
+
+    def forget(self, topology_id: str) -> None:
+        try:
+            self._zk.delete(f"{self._root}/{topology_id}")
+        except NoNodeError:
+            pass
+        except KazooException as e:
+            log.warning("%s: decisions not removed from ZooKeeper: %s", topology_id, e)
+
+    def _append_to_zookeeper(self, topology_id: str, record: dict[str, object]) -> None:
+        path = f"{self._root}/{topology_id}"
+        brief = {**record, "details": {}}
+        moves = record.get("moves")
+        if isinstance(moves, list | tuple) and len(moves) > MAX_MOVES_IN_ZOOKEEPER:
+            brief["moves"] = list(moves[:MAX_MOVES_IN_ZOOKEEPER])
+            brief["moves_left_out"] = len(moves) - MAX_MOVES_IN_ZOOKEEPER
+        kept = [*read_decisions(self._zk, self._root, topology_id), brief][-KEPT_IN_ZOOKEEPER:]
+        data = json.dumps(kept, default=str).encode()
+        while len(data) > 512 * 1024 and len(kept) > 1:
+            kept = kept[1:]
+            data = json.dumps(kept, default=str).encode()
+        if self._zk.exists(path):
+            self._zk.set(path, data)
+        else:
+            self._zk.create(path, data, makepath=True)
+
+
+def read_decisions(client: KazooClient, path: str, topology_id: str) -> list[dict[str, object]]:
+    """The latest decisions of a topology, oldest first; none if there are none."""
+    try:
+        kept = json.loads(client.get(f"{path}/{topology_id}")[0])
+    except (NoNodeError, ValueError):
+        return []
+    return kept if isinstance(kept, list) else []

@@ -1,0 +1,254 @@
+"""One brain: its Thrift door, its seat in the election, and the planner thread.
+
+Threads: the door's (one a connection) only touch the core, under the lock, and never wait for
+ZooKeeper or an algorithm. The planner thread does everything slow: it computes (in the solver
+process), writes plans, keeps decisions, sweeps what is gone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hmac
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
+
+from brain import __version__
+from brain.config import Settings
+from brain.core import BrainCore, Draft, SolveTask
+from brain.errors import BadInput, StormbrainError
+from brain.idl import PROTOCOL_VERSION, wire
+from brain.monitor.snapshot import read_snapshot
+from brain.plans.codec import UnreadablePlan
+from brain.plans.election import Election, Leadership
+from brain.plans.plan import StoredPlan
+from brain.plans.store import PlanConflict, PlanStore
+from brain.service.clock import Clock
+from brain.service.decision_log import DecisionLog
+from brain.service.door import Door
+from brain.service.solver import Solver, SolverFailed
+from brain.service.status import status_of
+
+log = logging.getLogger(__name__)
+
+TICK_SECS = 0.5
+
+
+class BrainRuntime:
+    """``start`` returns when the door is open and the election runs; ``stop`` ends all threads."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: KazooClient,
+        state_dir: Path,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertise: str | None = None,
+        brain_id: str | None = None,
+    ) -> None:
+        self._settings = settings
+        self._zk = client
+        self._lock = threading.Lock()
+        self._clock = Clock()
+        self.core = BrainCore(settings)
+        self.door = Door(self, host, port, settings["max.connections"], settings["max.frame.bytes"])
+        bound_host, bound_port = self.door.address
+        self.address = advertise or f"{bound_host}:{bound_port}"
+        self.id = brain_id or self.address
+        root = settings["zookeeper.root"]
+        self.store = PlanStore(client, root)
+        self.decisions = DecisionLog(state_dir, client, root)
+        self.election = Election(client, root, self._leader_info, self._leadership_changed)
+        self._solver = Solver()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._sweep: set[str] = set()
+        self._inherited: list[StoredPlan] | None = None
+        self._inherit = False
+        self._planner = threading.Thread(target=self._plan_for_ever, name="planner", daemon=True)
+
+    def start(self) -> None:
+        self.store.ensure_layout()
+        self.door.start()
+        self.election.start()
+        self._planner.start()
+        log.info("brain %s %s listens on %s", self.id, __version__, self.address)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        self.door.stop()
+        self.election.stop()
+        self._solver.stop()
+        self._planner.join(timeout=10)
+
+    # ------------------------------------------------------------ the door's side
+
+    def schedule(self, state: Any) -> Any:
+        self._authorise(state.token)
+        if state.protocol_version != PROTOCOL_VERSION:
+            raise wire.UnsupportedVersion(
+                PROTOCOL_VERSION,
+                state.protocol_version,
+                f"brain {__version__} speaks protocol {PROTOCOL_VERSION}, the plugin "
+                f"{state.plugin_version or '?'} speaks {state.protocol_version}: put the brain's "
+                "own storm-plugin jar into Nimbus's extlib-daemon/ and restart Nimbus",
+            )
+        leadership = self.election.leadership
+        if leadership is None:
+            raise wire.NotLeader(self._leader_address(), f"brain {self.id} does not lead")
+        try:
+            view = read_snapshot(state)
+        except BadInput as e:
+            raise wire.BadRequest(e.where, e.message) from None
+        now = self._clock.now_ms()
+        with self._lock:
+            self._sweep.update(self.core.on_snapshot(view, now))
+            if self._inherited is not None:
+                self._sweep.update(self.core.adopt(self._inherited, now))
+                self._inherited = None
+            refs = [] if self._inherit else self.core.references()
+            notes = self.core.notes(now)
+        self._wake.set()
+        return wire.ScheduleReply(
+            [wire.PlanRef(r.topology_id, r.epoch, r.digest) for r in refs],
+            leadership.term,
+            notes,
+        )
+
+    def report(self, report: Any) -> None:
+        self._authorise(report.token)
+        if report.protocol_version != PROTOCOL_VERSION:
+            return
+        with self._lock:
+            self.core.on_report(report, self._clock.now_ms())
+
+    def status(self, token: str) -> Any:
+        self._authorise(token or None)
+        leader = self._leader_address()
+        with self._lock:
+            return status_of(
+                self.core, self.id, self.election.leadership, leader, self._clock.now_ms()
+            )
+
+    def _authorise(self, token: str | None) -> None:
+        expected = self._settings["token"]
+        if expected and not hmac.compare_digest(expected.encode(), (token or "").encode()):
+            raise wire.Unauthorised("the token is missing or wrong: set brain.scheduler.token")
+
+    # ------------------------------------------------------------ leadership
+
+    def _leader_info(self) -> dict[str, str]:
+        return {"id": self.id, "address": self.address, "version": __version__}
+
+    def _leadership_changed(self, leadership: Leadership | None) -> None:
+        with self._lock:
+            self._inherit = leadership is not None
+            self._inherited = None
+        self._wake.set()
+
+    def _leader_address(self) -> str | None:
+        if self.election.leadership is not None:
+            return self.address
+        return self.election.known_leader
+
+    # ------------------------------------------------------------ the planner's side
+
+    def _plan_for_ever(self) -> None:
+        try:
+            self._solver.start()
+        except SolverFailed as e:
+            log.error("%s; trying again when there is work", e.message)
+        while not self._stopping.is_set():
+            self._wake.wait(TICK_SECS)
+            self._wake.clear()
+            try:
+                self._plan_once()
+            except KazooException as e:
+                log.warning("ZooKeeper: %s; trying again", e or type(e).__name__)
+            except Exception:
+                log.exception("the planner failed in this round and goes on")
+
+    def _plan_once(self) -> None:
+        leadership = self.election.leadership
+        if leadership is None or self._stopping.is_set():
+            return
+        if self._inherit:
+            inherited = self._read_all()
+            with self._lock:
+                self._inherited, self._inherit = inherited, False
+        self._sweep_gone()
+        with self._lock:
+            tasks = self.core.due(self._clock.now_ms())
+        for task in tasks:
+            self._compute(task, leadership)
+
+    def _compute(self, task: SolveTask, leadership: Leadership) -> None:
+        built = task.built
+        log.info("%s: computing with %s (%s)", task.topology_id, task.algorithm, task.trigger)
+        try:
+            result = self._solver.solve(task.algorithm, built.problem, built.current, task.options)
+        except StormbrainError as e:
+            with self._lock:
+                decision = self.core.on_failure(task, e.message, self._clock.now_ms())
+            log.error("%s: %s", task.topology_id, e.message)
+            self.decisions.append(decision)
+            return
+        with self._lock:
+            decision, draft = self.core.on_result(task, result, self._clock.now_ms())
+        log.info(
+            "%s: %s (%s mode, %s, %.2f s): %s",
+            task.topology_id, decision.outcome, decision.mode, decision.algorithm,
+            decision.seconds, decision.reason,
+        )  # fmt: skip
+        self.decisions.append(decision)
+        if draft is not None:
+            self._write(draft, leadership)
+
+    def _write(self, draft: Draft, leadership: Leadership) -> None:
+        topology_id = draft.plan.topology_id
+        plan = dataclasses.replace(
+            draft.plan,
+            epoch=self.store.next_epoch(topology_id),
+            term=leadership.term,
+            brain=self.id,
+        )
+        try:
+            stored = self.store.write(plan, leadership.term_version, draft.area)
+        except PlanConflict as e:
+            log.warning("%s: %s", topology_id, e.message)
+            return
+        log.info("%s: plan %d written to %s", topology_id, plan.epoch, draft.area)
+        if draft.area == "plans":
+            with self._lock:
+                self.core.on_written(stored)
+
+    def _read_all(self) -> list[StoredPlan]:
+        plans = []
+        for topology_id in self.store.ids():
+            try:
+                stored = self.store.read(topology_id)
+            except UnreadablePlan as e:
+                log.warning("%s: stored plan is unreadable: %s", topology_id, e.message)
+                continue
+            if stored is not None:
+                plans.append(stored)
+        return plans
+
+    def _sweep_gone(self) -> None:
+        """Removes what no longer holds: plans that were retired, all of killed topologies."""
+        with self._lock:
+            gone, self._sweep = self._sweep, set()
+            live = set(self.core.records)
+            snapshot_seen = self.core.view is not None
+        for topology_id in gone & live:
+            self.store.delete(topology_id)
+        if gone - live and snapshot_seen:
+            for topology_id in self.store.retain(live):
+                self.decisions.forget(topology_id)
+                log.info("%s: gone; its plans were removed", topology_id)

@@ -1,0 +1,110 @@
+"""Algorithms run in a process of their own: one that can be stopped, and does not hold the GIL.
+
+The child ends by itself when the brain is gone, since its pipe closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+from multiprocessing.connection import Connection
+from typing import Any
+
+from brain.errors import StormbrainError
+from brain.model import Options, Placement, Problem, Result
+
+log = logging.getLogger(__name__)
+
+START_SECS = 60.0
+"""Imports and compilation on a loaded machine; only waited for when a child is new."""
+GRACE_SECS = 3.0
+"""Over θ, for moving the problem to the child and back."""
+
+
+class SolverFailed(StormbrainError):
+    """No result: the algorithm broke, or did not come back in time and was stopped."""
+
+
+class Solver:
+    """Used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("spawn")
+        self._child: Any = None
+        self._pipe: Connection | None = None
+
+    def start(self) -> None:
+        """Starts the child if it does not run, and waits until it can solve."""
+        if self._child is not None and self._child.is_alive():
+            return
+        self.stop()
+        ours, theirs = self._context.Pipe()
+        self._child = self._context.Process(
+            target=_child_main, args=(theirs,), name="stormbrain-solver"
+        )
+        self._child.start()
+        theirs.close()
+        self._pipe = ours
+        if not ours.poll(START_SECS):
+            self.stop()
+            raise SolverFailed(f"the solver process did not start within {START_SECS:g} s")
+        try:
+            ours.recv()
+        except (EOFError, OSError) as e:
+            self.stop()
+            raise SolverFailed("the solver process died while starting") from e
+
+    def solve(
+        self, algorithm: str, problem: Problem, current: Placement | None, options: Options
+    ) -> Result:
+        """Runs an algorithm under its θ; SolverFailed after twice that and some grace."""
+        self.start()
+        assert self._pipe is not None
+        limit = 2 * options.theta + GRACE_SECS
+        try:
+            self._pipe.send((algorithm, problem, current, options))
+            if not self._pipe.poll(limit):
+                self.stop()
+                raise SolverFailed(f"{algorithm} did not return within {limit:g} s and was stopped")
+            ok, answer = self._pipe.recv()
+        except (EOFError, OSError) as e:
+            self.stop()
+            raise SolverFailed(f"the solver process died while running {algorithm}") from e
+        if not ok:
+            raise SolverFailed(f"{algorithm} failed: {answer}")
+        result: Result = answer
+        return result
+
+    def stop(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        if self._child is not None:
+            with contextlib.suppress(ValueError):
+                self._child.kill()
+                self._child.join(timeout=5)
+            self._child = None
+
+
+def _child_main(pipe: Connection) -> None:
+    import signal
+
+    from brain.algorithms import registry
+
+    # Ctrl-C goes to the whole process group; the brain decides when its solver ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    pipe.send("ready")
+    while True:
+        try:
+            algorithm, problem, current, options = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer: tuple[bool, Any] = (True, registry.run(algorithm, problem, current, options))
+        except Exception as e:
+            answer = (False, e.message if isinstance(e, StormbrainError) else repr(e))
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, OSError):
+            return
