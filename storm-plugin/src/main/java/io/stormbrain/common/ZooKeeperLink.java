@@ -1,0 +1,132 @@
+package io.stormbrain.common;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.storm.Config;
+import org.apache.storm.shade.org.apache.curator.framework.CuratorFramework;
+import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
+import org.apache.storm.utils.CuratorUtils;
+import org.apache.storm.utils.ObjectReader;
+import org.apache.storm.utils.ZookeeperAuthInfo;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads from Storm's own ZooKeeper with Storm's own settings (servers, port, authentication, TLS), at absolute paths.
+ *
+ * <p>The connection is made by the first caller and kept up by Curator. No read takes longer than its caller allows:
+ * reads run in the background, so that a ZooKeeper that hangs holds nobody.
+ */
+public final class ZooKeeperLink implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperLink.class);
+
+    private final Map<String, Object> conf;
+    private CuratorFramework curator;
+    private boolean closed;
+
+    public ZooKeeperLink(Map<String, Object> stormConf) {
+        this.conf = new HashMap<>(stormConf);
+        // Storm's own patience (5 tries with pauses of seconds) is too much for a scheduling round.
+        conf.put(Config.STORM_ZOOKEEPER_RETRY_TIMES, 1);
+        conf.put(Config.STORM_ZOOKEEPER_RETRY_INTERVAL, 50);
+        conf.put(Config.STORM_ZOOKEEPER_RETRY_INTERVAL_CEILING, 100);
+        conf.put(Config.STORM_ZOOKEEPER_SESSION_TIMEOUT,
+                ObjectReader.getInt(stormConf.get(Config.STORM_ZOOKEEPER_SESSION_TIMEOUT), 20_000));
+        conf.put(Config.STORM_ZOOKEEPER_CONNECTION_TIMEOUT,
+                ObjectReader.getInt(stormConf.get(Config.STORM_ZOOKEEPER_CONNECTION_TIMEOUT), 15_000));
+    }
+
+    /**
+     * The bytes of a znode, or null where there is none.
+     *
+     * @throws ZooKeeperAway if there is no answer in time; the message says why
+     */
+    public byte[] read(String path, long timeoutMs) throws ZooKeeperAway, InterruptedException {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMs);
+        CuratorFramework client = connected(timeoutMs);
+        CompletableFuture<byte[]> answer = new CompletableFuture<>();
+        try {
+            client.getData().inBackground((unused, event) -> {
+                KeeperException.Code code = KeeperException.Code.get(event.getResultCode());
+                if (code == KeeperException.Code.OK) {
+                    answer.complete(event.getData());
+                } else if (code == KeeperException.Code.NONODE) {
+                    answer.complete(null);
+                } else {
+                    answer.completeExceptionally(KeeperException.create(code, path));
+                }
+            }).forPath(path);
+            return answer.get(Math.max(1, (end - System.nanoTime()) / 1_000_000), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new ZooKeeperAway("ZooKeeper did not answer in time for " + path, e);
+        } catch (ExecutionException e) {
+            throw new ZooKeeperAway("ZooKeeper: " + e.getCause().getMessage(), e.getCause());
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new ZooKeeperAway("ZooKeeper: " + e, e);
+        }
+    }
+
+    /** Begins to connect, without waiting for it. */
+    public void start() throws ZooKeeperAway {
+        client();
+    }
+
+    private CuratorFramework connected(long timeoutMs) throws ZooKeeperAway, InterruptedException {
+        CuratorFramework client = client();
+        if (!client.getZookeeperClient().isConnected()
+                && !client.blockUntilConnected((int) Math.max(1, timeoutMs), TimeUnit.MILLISECONDS)) {
+            throw new ZooKeeperAway("no connection to ZooKeeper at " + servers(), null);
+        }
+        return client;
+    }
+
+    private synchronized CuratorFramework client() throws ZooKeeperAway {
+        if (closed) {
+            throw new ZooKeeperAway("the connection to ZooKeeper is closed", null);
+        }
+        if (curator == null) {
+            CuratorFramework fresh = null;
+            try {
+                // An empty root, not storm.zookeeper.root: the brain's paths are absolute.
+                fresh = CuratorUtils.newCurator(conf, servers(), conf.get(Config.STORM_ZOOKEEPER_PORT), "",
+                        new ZookeeperAuthInfo(conf), null);
+                fresh.start();
+                curator = fresh;
+            } catch (RuntimeException e) {
+                closeQuietly(fresh);
+                throw new ZooKeeperAway("cannot open a connection to ZooKeeper at " + servers() + ": " + e, e);
+            }
+        }
+        return curator;
+    }
+
+    @SuppressWarnings("unchecked")
+    private List<String> servers() {
+        Object servers = conf.get(Config.STORM_ZOOKEEPER_SERVERS);
+        return servers instanceof List ? (List<String>) servers : List.of("localhost");
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        closeQuietly(curator);
+        curator = null;
+    }
+
+    private static void closeQuietly(CuratorFramework client) {
+        try {
+            if (client != null) {
+                client.close();
+            }
+        } catch (RuntimeException e) {
+            LOG.debug("closing the connection to ZooKeeper failed", e);
+        }
+    }
+}
