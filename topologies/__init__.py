@@ -1,0 +1,1 @@
+"""The papers' benchmark topologies in streamparse; see docs/topologies.md."""

@@ -1,0 +1,1 @@
+"""What the benchmark topologies share: sources, stateful operators, sinks, pacing, counting."""
