@@ -91,9 +91,7 @@ def watermarks(*sources: Any) -> dict[Any, Any]:
 def make_topology(name: str, components: dict[str, Any], config: dict[str, Any]) -> type[Topology]:
     """A streamparse topology class from component specs by name."""
     class_name = "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
-    made: type[Topology] = TopologyType(
-        class_name, (Topology,), {**components, "config": config}
-    )
+    made: type[Topology] = TopologyType(class_name, (Topology,), {**components, "config": config})
     return made
 
 

@@ -10,6 +10,7 @@ from itertools import accumulate
 from topologies.common.events import Event
 from topologies.data.dataset import Dataset, share, up_to
 
+
 def _words(text: str) -> list[str]:
     return text.split()
 
