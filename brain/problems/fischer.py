@@ -152,5 +152,5 @@ def _cpu_by_tuples(build: TopologyBuilder, total: float) -> NDArray[np.float64]:
     handled = np.bincount(graph.sources, graph.tuples, len(graph)) + np.bincount(
         graph.indices, graph.tuples, len(graph)
     )
-    cpu = np.maximum(handled / handled.sum() * total, 0.1)
-    return np.minimum(cpu, MACHINE_CPU / 2).astype(float)
+    cpu: NDArray[np.float64] = np.maximum(handled / handled.sum() * total, 0.1)
+    return np.minimum(cpu, MACHINE_CPU / 2)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brain.algorithms.parts.partition import partition
+from brain.algorithms.parts.subgraph import subgraph
 from brain.model import CommGraph
 
 
@@ -20,29 +21,10 @@ def split(
     if workers <= 1:
         return [members]
     room = -(-len(members) // workers)
-    local = _subgraph(symmetric, members)
+    local = subgraph(symmetric, members)
     part = partition(local, workers, np.ones(len(members)), seed=seed, recursive=True)
     _level(local, part, workers, room)
     return [members[part == p] for p in range(workers) if (part == p).any()]
-
-
-def _subgraph(symmetric: CommGraph, members: NDArray[np.int64]) -> CommGraph:
-    index = np.full(len(symmetric), -1, dtype=np.int64)
-    index[members] = np.arange(len(members))
-    spans = [
-        np.arange(symmetric.indptr[m], symmetric.indptr[m + 1], dtype=np.int64) for m in members
-    ]
-    edges = np.concatenate(spans) if spans else np.zeros(0, dtype=np.int64)
-    source = index[symmetric.sources[edges]]
-    target = index[symmetric.indices[edges]]
-    inside = target >= 0
-    return CommGraph.from_edges(
-        len(members),
-        source[inside],
-        target[inside],
-        symmetric.tuples[edges][inside],
-        symmetric.weight[edges][inside],
-    )
 
 
 def _level(local: CommGraph, part: NDArray[np.int32], parts: int, room: int) -> None:
