@@ -13,7 +13,7 @@ from thriftpy2.thrift import TApplicationException, TMessageType
 
 from brain.errors import StormbrainError
 from brain.idl import wire
-from brain.idl.checked import protocol
+from brain.idl.checked import reader, writer
 from brain.plans.election import read_leader
 from brain.service.framing import read_frame, write_frame
 
@@ -74,7 +74,7 @@ def call_brain(address: str, method: str, *args: Any, timeout: float = 10.0) -> 
 
 def _request(method: str, args: tuple[Any, ...]) -> bytes:
     call = getattr(wire.Brain, f"{method}_args")(*args)
-    out, buffer = protocol()
+    out, buffer = writer()
     out.write_message_begin(method, TMessageType.CALL, 1)
     call.write(out)
     out.write_message_end()
@@ -82,14 +82,14 @@ def _request(method: str, args: tuple[Any, ...]) -> bytes:
 
 
 def _reply(method: str, answer: bytes) -> Any:
-    reader, _ = protocol(answer)
-    _, kind, _ = reader.read_message_begin()
+    message = reader(answer)
+    _, kind, _ = message.read_message_begin()
     if kind == TMessageType.EXCEPTION:
         failure = TApplicationException()
-        failure.read(reader)
+        failure.read(message)
         raise StormbrainError(f"the brain refused {method}: {failure.message}")
     result = getattr(wire.Brain, f"{method}_result")()
-    result.read(reader)
+    result.read(message)
     for spec in result.thrift_spec.values():
         if spec[1] != "success" and getattr(result, spec[1]) is not None:
             error = getattr(result, spec[1])

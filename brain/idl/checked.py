@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thriftpy2.protocol import TCyBinaryProtocolFactory
-from thriftpy2.transport import TCyMemoryBuffer
+from thriftpy2.transport import TCyBufferedTransport, TCyMemoryBuffer, TMemoryBuffer
 
 MAX_DEPTH = 16
 _PROTOCOLS = TCyBinaryProtocolFactory(strict_decode=True, max_depth=MAX_DEPTH)
@@ -15,14 +15,22 @@ class NotValid(ValueError):
     """The bytes are not such a struct."""
 
 
-def protocol(payload: bytes | None = None) -> tuple[Any, TCyMemoryBuffer]:
-    """A binary protocol over a buffer, for reading ``payload`` or for writing."""
-    buffer = TCyMemoryBuffer(payload) if payload is not None else TCyMemoryBuffer()
+def reader(payload: bytes) -> Any:
+    """A binary protocol that reads ``payload`` and raises at its end.
+
+    Not on TCyMemoryBuffer: past its end that hands out whatever lies in memory.
+    """
+    return _PROTOCOLS.get_protocol(TCyBufferedTransport(TMemoryBuffer(payload)))
+
+
+def writer() -> tuple[Any, TCyMemoryBuffer]:
+    """A binary protocol, and the buffer that it writes to."""
+    buffer = TCyMemoryBuffer()
     return _PROTOCOLS.get_protocol(buffer), buffer
 
 
 def encode(struct: Any) -> bytes:
-    out, buffer = protocol()
+    out, buffer = writer()
     struct.write(out)
     return bytes(buffer.getvalue())
 
@@ -30,7 +38,7 @@ def encode(struct: Any) -> bytes:
 def decode(struct: Any, payload: bytes) -> Any:
     """Fills ``struct`` from bytes; NotValid says what is wrong with them."""
     try:
-        struct.read(protocol(payload)[0])
+        struct.read(reader(payload))
     except Exception as e:  # whatever the decoder makes of garbage
         raise NotValid(f"not a {type(struct).__name__}: {e or type(e).__name__}") from None
     require(struct)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from thriftpy2.thrift import TApplicationException, TMessageType
 
 from brain.idl import wire
-from brain.idl.checked import NotValid, protocol, require
+from brain.idl.checked import NotValid, reader, require, writer
 from brain.service.framing import Disconnected, FrameTooLarge, read_frame, write_frame
 
 log = logging.getLogger(__name__)
@@ -115,15 +115,15 @@ class Door:
 
     def _answer(self, frame: bytes) -> bytes:
         """Decodes a call, makes it, and encodes the answer (empty for a oneway call)."""
-        reader, _ = protocol(frame)
-        name, kind, sequence = reader.read_message_begin()
+        call = reader(frame)
+        name, kind, sequence = call.read_message_begin()
         if kind not in (TMessageType.CALL, TMessageType.ONEWAY):
             raise NotValid(f"message type {kind} is not a call")
         if name not in wire.Brain.thrift_services:
             unknown = TApplicationException(TApplicationException.UNKNOWN_METHOD, f"no {name!r}")
             return _message(name, TMessageType.EXCEPTION, sequence, unknown)
         args = getattr(wire.Brain, f"{name}_args")()
-        args.read(reader)
+        args.read(call)
         require(args, all_fields=True)
         result = getattr(wire.Brain, f"{name}_result")()
         try:
@@ -151,8 +151,8 @@ def _declared(error: Exception, result: Any) -> bool:
 
 
 def _message(name: str, kind: int, sequence: int, body: Any) -> bytes:
-    writer, buffer = protocol()
-    writer.write_message_begin(name, kind, sequence)
-    body.write(writer)
-    writer.write_message_end()
+    out, buffer = writer()
+    out.write_message_begin(name, kind, sequence)
+    body.write(out)
+    out.write_message_end()
     return bytes(buffer.getvalue())
