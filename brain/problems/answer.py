@@ -5,28 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from brain.errors import BadInput
-from brain.model import UNPLACED, Placement, Problem, Result
+from brain.model import UNPLACED, Placement, Problem, Result, Score
 from brain.problems.reader import parse_json, placement_from, read_text
 
 
 def answer_to_dict(problem: Problem, result: Result) -> dict[str, Any]:
     """What ``stormbrain solve --json`` prints."""
-    score = result.score
     return {
         "status": str(result.status),
         "algorithm": result.algorithm,
         "proven_optimal": result.proven_optimal,
         "lower_bound": result.lower_bound,
         "seconds": round(result.seconds, 6),
-        "score": {
-            "inter_node": score.inter_node,
-            "inter_worker": score.inter_worker,
-            "imbalance": score.imbalance,
-            "moved_executors": score.moved_executors,
-            "restarted_workers": score.restarted_workers,
-        },
+        "score": score_to_dict(result.score),
         "placement": placement_to_dict(problem, result.placement),
         "reasons": list(result.reasons),
+    }
+
+
+def score_to_dict(score: Score) -> dict[str, Any]:
+    return {
+        "inter_node": score.inter_node,
+        "inter_worker": score.inter_worker,
+        "imbalance": score.imbalance,
+        "moved_executors": score.moved_executors,
+        "restarted_workers": score.restarted_workers,
     }
 
 
