@@ -100,11 +100,10 @@ class TopologyTraffic:
         if not self._tasks.add(middle, *_task_arrays(report.tasks, watched)):
             self.late += 1
             return False
-        if report.edges:
-            keys, values = _edge_arrays(report.edges)
-            self._edges.add(middle, keys, values)
-            if self.first_traffic_ms is None and values[0].any():
-                self.first_traffic_ms = ended
+        keys, values = _edge_arrays(report.edges)  # an empty one moves time on, too
+        self._edges.add(middle, keys, values)
+        if self.first_traffic_ms is None and values[0].any():
+            self.first_traffic_ms = ended
         slot = (report.node, report.port)
         for load in report.tasks:
             self.locations[load.task] = slot
