@@ -34,6 +34,8 @@ _LOCAL_DEFAULTS: Mapping[str, Any] = {
     "supervisor.worker.timeout.secs": 20,
     "supervisor.worker.shutdown.sleep.secs": 1,
     "task.heartbeat.frequency.secs": 1,
+    # How soon an executor's first counters reach Nimbus; until then it does not count as up.
+    "executor.metrics.frequency.secs": 3,
     "task.refresh.poll.secs": 2,
     "storm.zookeeper.session.timeout": 15_000,
     "storm.zookeeper.connection.timeout": 10_000,

@@ -213,7 +213,7 @@ class NimbusClient:
             shown = self.address
             self.close()
             raise NimbusUnreachable(
-                f"Nimbus at {shown} does not answer: {_first_line(str(e)) or type(e).__name__}",
+                f"Nimbus at {shown} does not answer: {_reason(e)}",
                 "check the address, and that it runs (stormbrain cluster status)",
             ) from e
 
@@ -242,6 +242,13 @@ class NimbusClient:
 
 def _not_found(topology: str) -> TopologyNotFound:
     return TopologyNotFound(f"no topology {topology} is running", "see: stormbrain list")
+
+
+def _reason(error: Exception) -> str:
+    """Thrift's own exceptions hide the socket's error, if any, in their context."""
+    cause = error.__context__ if isinstance(error.__context__, OSError) else error
+    text = getattr(cause, "strerror", None) or getattr(error, "message", None) or str(error)
+    return _first_line(text) or type(error).__name__
 
 
 def _first_line(text: str | None) -> str:
