@@ -47,9 +47,7 @@ def topology(
 
 def cluster_state(supervisors: list[Any], topologies: list[Any], **more: Any) -> Any:
     more.setdefault("protocol_version", PROTOCOL_VERSION)
-    return wire.ClusterState(
-        time_ms=0, supervisors=supervisors, topologies=topologies, **more
-    )
+    return wire.ClusterState(time_ms=0, supervisors=supervisors, topologies=topologies, **more)
 
 
 def report(

@@ -18,7 +18,9 @@ def traffic() -> TopologyTraffic:
     return TopologyTraffic(span_secs=60, max_edges=1000)
 
 
-def feed(t: TopologyTraffic, sequences: range | list[int], skew_ms: int = 0, **more: object) -> None:
+def feed(
+    t: TopologyTraffic, sequences: range | list[int], skew_ms: int = 0, **more: object
+) -> None:
     for n in sequences:
         start = n * 5000
         t.add(report("t", n, start + skew_ms, EDGE, TASKS, **more), start + 5000)

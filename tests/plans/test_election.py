@@ -51,8 +51,6 @@ def test_an_expired_session_ends_leadership_and_a_new_term_begins(
     thief.start(timeout=10)
     thief.stop()
     thief.close()
-    eventually(
-        lambda: election.leadership and election.leadership.term > before, what="a new term"
-    )
+    eventually(lambda: election.leadership and election.leadership.term > before, what="a new term")
     assert False in changes
     election.stop()

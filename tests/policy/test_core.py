@@ -52,7 +52,7 @@ class World:
             self.now += 5000
             self.snapshot()
             edges = {(t, t + 3): (rate * 5, rate * 500) for t in range(1, 4)}
-            loads = {t: 100.0 for t in range(1, 7)}
+            loads = dict.fromkeys(range(1, 7), 100.0)
             self.core.on_report(
                 report("lines-1-1", self.sequence, self.now - 5000, edges, loads), self.now
             )
@@ -165,7 +165,7 @@ def test_a_plan_is_retired_when_storm_places_the_topology_otherwise() -> None:
     world = World()
     world.apply(world.move())
     world.snapshot()
-    world.slots = {t: (NODES[0], 6701) for t in range(1, 7)}
+    world.slots = dict.fromkeys(range(1, 7), (NODES[0], 6701))
     assert world.snapshot() == ["lines-1-1"]
     assert world.core.references() == []
 
@@ -239,7 +239,7 @@ def test_another_topology_keeps_its_slots() -> None:
         edges = {(t, t + 3): (500, 50_000) for t in range(1, 4)}
         world.core.on_report(
             report("lines-1-1", world.sequence, world.now - 5000, edges,
-                   {t: 100.0 for t in range(1, 7)}), world.now,
+                   dict.fromkeys(range(1, 7), 100.0)), world.now,
         )  # fmt: skip
         world.sequence += 1
     tasks = [t for t in world.core.due(world.now) if t.topology_id == "lines-1-1"]

@@ -1,0 +1,167 @@
+"""A whole brain on a real ZooKeeper: snapshots and reports in over Thrift, plans out."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brain.cli.connection import call_brain
+from brain.config import Settings
+from brain.errors import StormbrainError
+from brain.plans.store import PlanStore
+from brain.service.decision_log import read_decisions
+from brain.service.runtime import BrainRuntime
+from tests.harness.wire import cluster_state, report, supervisor, topology
+from tests.harness.zookeeper import ZooKeeperServer, eventually
+
+NODES = ("n1", "n2", "n3")
+CROSSED = {t: (NODES[t % 3], 6700) for t in range(1, 4)} | {
+    t: (NODES[(t + 1) % 3], 6700) for t in range(4, 7)
+}
+CONF = {
+    "topology.brain.algorithm": "metis",
+    "topology.brain.window.secs": 1,
+    "topology.brain.first.replacement.secs": 0,
+}
+
+
+class Nimbus:
+    """Says to the brain what Nimbus and the workers would."""
+
+    def __init__(self, brain: BrainRuntime) -> None:
+        self.brain = brain
+        self.slots = dict(CROSSED)
+        self.sequence = 0
+
+    def schedule(self, **more: Any) -> Any:
+        lines = topology("lines-1-1", {"spout": 3, "bolt": 3}, self.slots, conf=CONF)
+        state = cluster_state([supervisor(n) for n in NODES], [lines], **more)
+        return call_brain(self.brain.address, "schedule", state)
+
+    def report(self) -> None:
+        now = int(time.time() * 1000)
+        edges = {(t, t + 3): (100, 10_000) for t in range(1, 4)}
+        window = report("lines-1-1", self.sequence, now - 1000, edges,
+                        dict.fromkeys(range(1, 7), 20.0), length_ms=1000)  # fmt: skip
+        self.brain.report(window)
+        self.sequence += 1
+
+    def until_plan(self) -> Any:
+        """Rounds of scheduling, as Nimbus makes them, until the brain refers to a plan."""
+
+        def round_() -> Any:
+            self.report()
+            return self.schedule().plans
+
+        return eventually(round_, 60, "a plan")
+
+
+@pytest.fixture
+def root() -> str:
+    return f"/brain-{uuid.uuid4().hex[:8]}"
+
+
+def make_brain(zookeeper: ZooKeeperServer, root: str, tmp_path: Path, **more: Any) -> BrainRuntime:
+    settings = Settings({"brain.scheduler.zookeeper.root": root, **more})
+    return BrainRuntime(settings, zookeeper.client(), tmp_path)
+
+
+@pytest.fixture
+def brain(zookeeper: ZooKeeperServer, root: str, tmp_path: Path) -> Iterator[BrainRuntime]:
+    brain = make_brain(zookeeper, root, tmp_path)
+    brain.start()
+    eventually(lambda: brain.election.leadership, what="the brain leads")
+    yield brain
+    brain.stop()
+
+
+def test_reports_become_a_plan_in_zookeeper_that_schedule_refers_to(
+    brain: BrainRuntime, zookeeper: ZooKeeperServer, root: str, tmp_path: Path
+) -> None:
+    nimbus = Nimbus(brain)
+    (ref,) = nimbus.until_plan()
+    client = zookeeper.client()
+    stored = PlanStore(client, root).read("lines-1-1")
+    assert stored is not None
+    assert (stored.plan.epoch, stored.digest) == (ref.epoch, ref.digest)
+    assert stored.plan.after.inter_node == 0
+    assert stored.plan.term == brain.election.leadership.term  # type: ignore[union-attr]
+    (decision,) = read_decisions(client, f"{root}/decisions", "lines-1-1")
+    assert decision["outcome"] == "move"
+    assert decision["id"] == stored.plan.decision_id
+    assert (tmp_path / "decisions.jsonl").read_text().count("\n") == 1
+    status = call_brain(brain.address, "status", "")
+    assert status.leading
+    assert status.topologies[0].plan.epoch == ref.epoch
+
+
+def test_a_killed_topology_leaves_nothing_in_zookeeper(
+    brain: BrainRuntime, zookeeper: ZooKeeperServer, root: str
+) -> None:
+    Nimbus(brain).until_plan()
+    call_brain(brain.address, "schedule", cluster_state([supervisor(n) for n in NODES], []))
+    client = zookeeper.client()
+    for area in ("plans", "epochs", "decisions"):
+        eventually(lambda area=area: not client.get_children(f"{root}/{area}"), what=area)
+
+
+def test_a_second_brain_takes_over_and_keeps_the_plan_in_force(
+    zookeeper: ZooKeeperServer, root: str, tmp_path: Path
+) -> None:
+    first = make_brain(zookeeper, root, tmp_path)
+    first.start()
+    second = make_brain(zookeeper, root, tmp_path)
+    try:
+        eventually(lambda: first.election.leadership, what="the first leads")
+        second.start()
+        nimbus = Nimbus(first)
+        (ref,) = nimbus.until_plan()
+        stored = first.store.read("lines-1-1")
+        assert stored is not None
+        nimbus.slots = {start: slot for (start, _), slot in stored.plan.executors.items()}
+        nimbus.schedule()
+        eventually(lambda: second.election.known_leader == first.address, what="it knows")
+        with pytest.raises(StormbrainError, match="does not lead"):
+            Nimbus(second).schedule()
+        first.stop()
+        eventually(lambda: second.election.leadership, what="the second leads")
+        heir = Nimbus(second)
+        heir.slots = nimbus.slots
+        plans = eventually(lambda: heir.schedule().plans, what="the plan is adopted")
+        assert [(p.epoch, p.digest) for p in plans] == [(ref.epoch, ref.digest)]
+    finally:
+        first.stop()
+        second.stop()
+
+
+def test_an_older_shim_gets_a_clear_refusal(brain: BrainRuntime) -> None:
+    with pytest.raises(StormbrainError, match=r"protocol 1, the plugin 0\.0\.9 speaks 0"):
+        Nimbus(brain).schedule(protocol_version=0, plugin_version="0.0.9")
+
+
+def test_without_the_token_nothing_is_told_and_nothing_taken(
+    zookeeper: ZooKeeperServer, root: str, tmp_path: Path
+) -> None:
+    brain = make_brain(zookeeper, root, tmp_path, **{"brain.scheduler.token": "hush"})
+    brain.start()
+    try:
+        eventually(lambda: brain.election.leadership, what="the brain leads")
+        with pytest.raises(StormbrainError, match="token"):
+            Nimbus(brain).schedule()
+        with pytest.raises(StormbrainError):
+            call_brain(brain.address, "status", "wrong")
+        assert Nimbus(brain).schedule(token="hush").plans == []
+        assert brain.core.counters.snapshots == 1
+    finally:
+        brain.stop()
+
+
+def test_an_impossible_snapshot_is_refused_with_the_field(brain: BrainRuntime) -> None:
+    state = cluster_state([supervisor("n1"), supervisor("n1")], [])
+    with pytest.raises(StormbrainError, match=r"supervisors\[1\]\.id"):
+        call_brain(brain.address, "schedule", state)
