@@ -1,0 +1,66 @@
+# Two commands matter: `make demo` and `make test`. Both set everything up by themselves;
+# all they need is Python >= 3.11, a JDK 17 and Maven (see deploy/check-prerequisites).
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+MVN    ?= mvn
+PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
+
+.PHONY: setup demo test test-python test-java test-storm lint clean help \
+        bench-algorithms bench-pipeline bench-hook test-topologies docs
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
+
+setup: $(VENV)/.ready $(PLUGIN)
+
+$(VENV)/.ready: pyproject.toml
+	@PYTHON="$(PYTHON)" MVN="$(MVN)" deploy/check-prerequisites
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing Python packages into $(VENV)"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+$(PLUGIN): storm-plugin/pom.xml brain/idl/stormbrain.thrift $(shell find storm-plugin/src -name '*.java' 2>/dev/null)
+	@PYTHON="$(PYTHON)" MVN="$(MVN)" deploy/check-prerequisites
+	@echo "building the Storm plugin"
+	@$(MVN) --batch-mode --quiet --file storm-plugin/pom.xml -DskipTests package
+	@touch $@
+
+demo: setup ## a real local Storm cluster, before -> after, with a plot
+	@$(BIN)/stormbrain demo
+
+test: setup lint test-java test-python ## everything, on a real cluster too (< 20 min)
+
+test-java: setup ## JUnit, with Storm's real classes
+	$(MVN) --batch-mode --quiet --file storm-plugin/pom.xml verify
+
+test-python: setup ## unit, property, contract and real-cluster tests
+	$(BIN)/pytest -m "not slow and not storm_full"
+
+test-storm: setup ## only the tests on a real Storm cluster
+	$(BIN)/pytest -m storm
+
+test-topologies: setup ## every benchmark topology on a real cluster (long)
+	$(BIN)/pytest -m "storm_full"
+
+bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorithms-benchmark.md
+	$(BIN)/python -m benchmarks.algorithms
+
+bench-pipeline: setup ## Spark against DuckDB -> docs/pipeline-benchmark.md
+	$(BIN)/python -m benchmarks.pipeline
+
+bench-hook: setup ## throughput with the hook on and off, interleaved -> benchmarks/results/hook.json
+	$(BIN)/python -m benchmarks.hook
+
+lint: setup ## ruff and mypy
+	$(BIN)/ruff check brain topologies tests benchmarks
+	$(BIN)/ruff format --check --quiet brain topologies tests benchmarks
+	$(BIN)/mypy
+
+docs: setup ## pages that are made from the code
+	$(BIN)/stormbrain config --markdown > docs/configuration.md
+
+clean: ## removes what make built (not the caches outside of this folder)
+	rm -rf $(VENV) storm-plugin/target out .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
