@@ -8,10 +8,16 @@
     spout[P-1] ► bolt-1[P-1] ► bolt-2[P-1] ► … ──► bolt-D[P-1]
 
 One spout and D bolts in a row, each with P tasks, every edge a fields grouping on the key, a
-128-bit MD5 value that all bolts pass on unchanged. In the paper the lines are straight from the
+128-bit MD5 value. In the paper the lines are straight from the
 first bolt on. Here they are straight from the spout on: spout task ``i`` draws only keys that
 Storm's hash maps to task ``i``. So there are P lines that say nothing to each other, and a
 scheduler that puts each line on one node has no traffic between nodes at all.
+
+The line that leaves task ``i`` of a stage enters task ``next_index(i)`` of the next, a permutation
+drawn from the seed (``weave``; the key is turned into one that hashes there). Storm sorts executors
+before it deals them out to workers, so with straight indices and P a multiple of the workers its
+own scheduler would put every line together by chance; the Storm of the paper dealt out unordered
+sets, and did not. ``weave=false`` passes keys on unchanged, to the letter of the paper.
 
 With ``payload`` above 0 the tuples carry that many bytes more, as in the paper's Payload
 topology (3 KB, the mean size of an e-mail in the Enron set).
@@ -57,8 +63,10 @@ class Options:
     """Tuples a spout task emits in one call at most."""
     keys: int = 1000
     """Different keys of each spout task."""
+    weave: bool = True
+    """Whether lines change the task index from stage to stage (see above)."""
     seed: int = 0
-    """The same seed gives the same keys and payload."""
+    """The same seed gives the same keys, payload and permutations."""
 
     def __post_init__(self) -> None:
         for name in ("depth", "parallelism", "max_pending", "batch", "keys"):
@@ -77,7 +85,8 @@ class KeySpout(Spout):  # type: ignore[misc]
     def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
         options = Options(**storm_conf[OPTIONS_KEY])
         place = TaskPlace.from_context(context)
-        self._tuples = line_tuples(options, place.index, place.count)
+        line = next_index(options, 0, place.index, place.count)
+        self._tuples = line_tuples(options, line, place.count)
         self._reliable = options.acking
         self._batch = options.batch
         self._pacer = Pacer(options.rate)
@@ -101,12 +110,24 @@ class KeySpout(Spout):  # type: ignore[misc]
 
 
 class KeyBolt(Bolt):  # type: ignore[misc]
-    """Passes tuples on as they are."""
+    """Passes tuples on along their line."""
 
     outputs = ("key",)
 
+    def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
+        options = Options(**storm_conf[OPTIONS_KEY])
+        place = TaskPlace.from_context(context)
+        stage = int(place.component.rpartition("-")[2])
+        self._lines = place.count
+        self._next = next_index(options, stage, place.index, place.count)
+        self._keys: dict[str, str] = {}
+
     def process(self, tup: Any) -> None:
-        self.emit(tup.values)
+        key = tup.values[0]
+        onward = self._keys.get(key)
+        if onward is None:
+            onward = self._keys[key] = key_for(key, self._next, self._lines)
+        self.emit([onward, *tup.values[1:]])
 
 
 class PayloadSpout(KeySpout):
@@ -122,6 +143,21 @@ class LastBolt(Bolt):  # type: ignore[misc]
 
     def process(self, tup: Any) -> None:
         pass
+
+
+def next_index(options: Options, stage: int, index: int, lines: int) -> int:
+    """Which task of the next stage takes the line of this task; stage 0 is the spout."""
+    order = list(range(lines))
+    if options.weave:
+        random.Random(f"{options.seed}:{stage}").shuffle(order)
+    return order[index]
+
+
+def key_for(key: str, index: int, lines: int) -> str:
+    """The key itself if fields grouping sends it to that task, else one derived from it."""
+    while fields_grouping_index([key], lines) != index:
+        key = hashlib.md5(key.encode()).hexdigest()
+    return key
 
 
 def line_keys(seed: int, line: int, lines: int) -> Iterator[str]:
