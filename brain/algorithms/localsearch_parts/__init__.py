@@ -1,0 +1,1 @@
+"""The compiled parts of local search: state, moves, annealing and repair."""

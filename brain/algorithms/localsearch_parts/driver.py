@@ -1,0 +1,142 @@
+"""Local search on a workspace: load a placement, repair it, improve it, read it back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brain.algorithms.localsearch_parts.repair import admit, place_leftovers
+from brain.algorithms.localsearch_parts.search import anneal, descend
+from brain.algorithms.localsearch_parts.state import Live, make_live, make_net
+from brain.algorithms.parts.limits import Limits
+from brain.algorithms.parts.units import Units
+from brain.model import UNPLACED
+
+Nodes = NDArray[np.int32]
+CHUNK = 20_000
+"""Proposals between two looks at the clock: a few milliseconds."""
+
+
+class Search:
+    """Searches over nodes of units. One object can be loaded again and again."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        units: Units,
+        *,
+        home: Nodes | None = None,
+        move_cost: float = 0.0,
+        restart_cost: float = 0.0,
+        max_moved: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.limits = limits
+        self.units = units
+        self.net = make_net(limits, units, home, move_cost, restart_cost)
+        self.max_moved = max_moved
+        self.seed = seed
+        self.rounds = 0
+        graph = units.graph
+        self.noise = 1e-9 * float(graph.weight.max(initial=0.0)) + 1e-12
+        # The typical price of one wrong edge: the scale of temperatures.
+        self.scale = float(graph.weight.mean()) if graph.edges else 1.0
+        self.bulk_first = self._bulk_first()
+        self.live = self._fresh()
+
+    def _fresh(self) -> Live:
+        self.rounds += 1
+        return make_live(
+            self.limits, self.units, self.net, self.seed + 7919 * self.rounds, self.max_moved
+        )
+
+    def _bulk_first(self) -> NDArray[np.int64]:
+        """Units by the share of the largest node that they take, the biggest first."""
+        usable = self.limits.usable
+
+        def share(demand: NDArray[np.float64], free: NDArray[np.float64]) -> NDArray[np.float64]:
+            most = free[usable & np.isfinite(free)].max(initial=0.0)
+            return demand / most if most > 0 else np.zeros(len(demand))
+
+        bulk = np.maximum(
+            share(self.units.cpu, self.limits.cpu_free),
+            share(self.units.memory_mb, self.limits.memory_free),
+        )
+        return np.lexsort((np.arange(len(bulk)), -np.round(bulk, 9)))
+
+    def load(self, wish: Nodes, *, tight: bool = False) -> int:
+        """Starts from ``wish``, repaired to all limits; returns the units that found no node."""
+        self.live = self._fresh()
+        graph = self.units.graph
+        together = (wish[graph.sources] == wish[graph.indices]) & (wish[graph.sources] >= 0)
+        tied = np.bincount(graph.sources, graph.weight * together, len(self.units))
+        admit(self.net, self.live, np.lexsort((np.arange(len(tied)), -tied)), wish)
+        return int(place_leftovers(self.net, self.live, self.bulk_first, tight, 200))
+
+    @property
+    def node(self) -> Nodes:
+        """The node of each unit now (a copy)."""
+        return self.live.node.copy()
+
+    def cut(self) -> float:
+        """Traffic between nodes; units without a node count as apart from all others."""
+        graph, node = self.units.graph, self.live.node
+        source, target = node[graph.sources], node[graph.indices]
+        apart = (source != target) | (source == UNPLACED)
+        return float(graph.weight[apart].sum()) / 2.0
+
+    def disturbance(self) -> float:
+        """What the changes against home cost by the prices set."""
+        touched = int(((self.live.changes > 0) & (self.live.crowd > 0)).sum())
+        return float(self.net.price[0] * self.live.moved[0] + self.net.price[1] * touched)
+
+    def cost(self) -> float:
+        return self.cut() + self.disturbance()
+
+    def polish(self, expired: Callable[[], bool] = lambda: False, passes: int = 50) -> None:
+        """Descends to a local optimum of moves and swaps, or until told to stop."""
+        random = np.random.default_rng(self.seed + self.rounds)
+        block = 4096
+        for _ in range(passes):
+            order = random.permutation(len(self.units))
+            gained = 0.0
+            for start in range(0, len(order), block):
+                gained += descend(
+                    self.net, self.live, order[start : start + block], self.noise, True
+                )
+                if expired():
+                    return
+            if gained >= -self.noise:
+                return
+
+    def anneal(
+        self,
+        steps: int,
+        *,
+        deadline: float | None = None,
+        warm: float = 1.0,
+        cold: float = 0.05,
+    ) -> None:
+        """Cools from ``warm`` to ``cold`` (in mean edge weights) over ``steps`` proposals, or
+        over the time until ``deadline`` (``time.perf_counter``), then polishes."""
+        done, begin = 0, time.perf_counter()
+        hot, ratio = warm * self.scale, cold / warm
+        share = 0.0
+        while share < 1.0:
+            if deadline is None:
+                chunk = min(CHUNK, steps - done)
+                following = (done + chunk) / max(steps, 1)
+            else:
+                chunk = CHUNK
+                following = (time.perf_counter() - begin) / max(deadline - begin, 1e-6)
+                following = min(max(following, share + 1e-3), 1.0)
+            anneal(
+                self.net, self.live, chunk, hot * ratio**share, hot * ratio ** min(following, 1.0)
+            )
+            done, share = done + chunk, following
+            if done >= steps:
+                break
+        self.polish(lambda: deadline is not None and time.perf_counter() > deadline + 0.05)
