@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -59,7 +62,8 @@ def solve(
     options = Options(theta, seed, max_moves, _params(param or []))
     registry.get(algorithm)  # a wrong name is told before a large file is read
     read, current = load(problem)
-    result = registry.run(algorithm, read, current, options)
+    with _quiet_stdout():
+        result = registry.run(algorithm, read, current, options)
     if as_json:
         _print_json(answer_to_dict(read, result))
     else:
@@ -107,6 +111,20 @@ def evaluate(
         show_evaluation(costs, broken)
     if broken:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _quiet_stdout() -> Iterator[None]:
+    """Sends what C libraries print to stderr: METIS and solvers have been seen to chat."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 def _check_numbers(theta: float, max_moves: int | None) -> None:

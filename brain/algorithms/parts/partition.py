@@ -8,12 +8,17 @@ import numpy as np
 import pymetis
 from numpy.typing import NDArray
 
+from brain.algorithms.parts.grow import grow
 from brain.model import CommGraph
 
 Objective = Literal["cut", "vol"]
 _EDGE_SUM = 2**29
 """Integer weights are scaled to sum below this: METIS may be built with 32 bit integers."""
 _VERTEX_SUM = 2**29
+_TINY = 3
+"""With fewer vertices a part than this METIS runs out of them, and says so on stdout."""
+_SMALL = 200
+"""Above this many vertices METIS is used all the same: growing is quadratic and more."""
 
 
 def partition(
@@ -35,8 +40,26 @@ def partition(
     n = len(symmetric)
     if n == 0 or parts <= 1:
         return np.zeros(n, dtype=np.int32)
+    if target is not None and (target <= 0).any():
+        some = np.flatnonzero(target > 0)  # METIS cannot make a part of nothing
+        if len(some) == 0:
+            target = None
+        else:
+            part = partition(
+                symmetric,
+                len(some),
+                vertex_weight,
+                target=target[some],
+                objective=objective,
+                imbalance=imbalance,
+                seed=seed,
+                recursive=recursive,
+            )
+            return some[part].astype(np.int32)
     if parts >= n:
         return _one_each(n, parts, vertex_weight, target)
+    if n < min(_TINY * parts, _SMALL):
+        return grow(symmetric, parts, vertex_weight, np.ones(parts) if target is None else target)
     edges = symmetric.weight > 0
     xadj = np.concatenate(([0], np.cumsum(edges)))[symmetric.indptr]
     options = pymetis.Options(
