@@ -80,7 +80,7 @@ class Options:
 class KeySpout(Spout):  # type: ignore[misc]
     """Emits keys of its own line, in turn; with acking, a lost tuple is emitted again."""
 
-    outputs = ("key",)
+    outputs: tuple[str, ...] = ("key",)
 
     def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
         options = Options(**storm_conf[OPTIONS_KEY])
@@ -112,7 +112,7 @@ class KeySpout(Spout):  # type: ignore[misc]
 class KeyBolt(Bolt):  # type: ignore[misc]
     """Passes tuples on along their line."""
 
-    outputs = ("key",)
+    outputs: tuple[str, ...] = ("key",)
 
     def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
         options = Options(**storm_conf[OPTIONS_KEY])
