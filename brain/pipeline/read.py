@@ -1,0 +1,146 @@
+"""What a reading task does: its share of the log files in, Arrow rows out. Runs on executors."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from brain.pipeline.parse import BLOCK_BYTES, Block, as_rows, parse_block, whole_line_blocks
+from brain.pipeline.schema import ROW
+
+CLOCK_STEP_MS = 500
+"""A window that starts so much before the last one ended: the clock was set back."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The part of a log file that has not been read yet: from ``offset`` to its last newline."""
+
+    path: str
+    key: str
+    topology: str
+    offset: int
+    line: int
+    modified_ms: int
+    last_end: int
+
+    @property
+    def gz(self) -> bool:
+        return self.path.endswith(".gz")
+
+
+def read_local(groups: Sequence[Sequence[Piece]]) -> Callable[..., Iterator[pa.RecordBatch]]:
+    """A ``mapInArrow`` function over group numbers; files are opened and sought by path."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column(0).to_pylist():
+                for piece in groups[group]:
+                    with open(piece.path, "rb") as f:
+                        yield from read_piece(piece, f)
+
+    return run
+
+
+def read_contents(pieces: Sequence[Piece]) -> Callable[..., Iterator[pa.RecordBatch]]:
+    """A ``mapInArrow`` function over (path, content), as Spark's binaryFile source gives them."""
+    by_path = {p.path: p for p in pieces}
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path, content in zip(batch.column(0), batch.column(1), strict=True):
+                piece = by_path[path.as_py()]
+                yield from read_piece(piece, io.BytesIO(content.as_buffer()))
+
+    return run
+
+
+def read_piece(piece: Piece, raw: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """The rows of one file from its offset on, and last the row that says how far it got."""
+    stream: BinaryIO = gzip.GzipFile(fileobj=raw) if piece.gz else raw  # type: ignore[assignment]
+    offset, line = piece.offset, piece.line
+    good = corrupt = blank = ahead = steps = 0
+    last_end = piece.last_end
+    failure = ""
+    try:
+        _skip(stream, piece.offset, piece.gz)
+        for data in whole_line_blocks(stream):
+            block = parse_block(data, line + 1, offset)
+            offset, line = offset + len(data), line + block.lines
+            good, corrupt = good + block.good.num_rows, corrupt + len(block.bad)
+            blank += block.blank
+            stepped, last_end = _clock_steps(block.good, last_end)
+            steps += stepped
+            yield from as_rows(block.good).to_batches()
+            if block.bad:
+                yield from _bad_rows(piece, block)
+    except (EOFError, gzip.BadGzipFile, OSError) as e:
+        # A compressed file that is cut short: what could be read is kept, the rest waits.
+        failure = f"{type(e).__name__}: {e}"
+    ahead = max(0, last_end - piece.modified_ms)
+    yield _row(
+        piece,
+        offset=offset,
+        line=line,
+        error=failure or None,
+        good=good,
+        corrupt=corrupt,
+        blank=blank,
+        ahead_ms=ahead,
+        back_steps=steps,
+        last_end=last_end,
+    )
+
+
+def _skip(stream: BinaryIO, count: int, gz: bool) -> None:
+    if not gz:
+        stream.seek(count)
+        return
+    while count > 0 and (chunk := stream.read(min(count, BLOCK_BYTES))):
+        count -= len(chunk)
+
+
+def _clock_steps(rows: pa.Table, last_end: int) -> tuple[int, int]:
+    """How often a window began well before the one before it in this file had ended."""
+    windows = rows.filter(pc.equal(rows.column("kind"), "window"))
+    steps = 0
+    starts, ends = windows.column("start").to_pylist(), windows.column("end").to_pylist()
+    for start, end in zip(starts, ends, strict=True):
+        if start < last_end - CLOCK_STEP_MS or end < start:
+            steps += 1
+        last_end = end
+    return steps, last_end
+
+
+def _bad_rows(piece: Piece, block: Block) -> Iterator[pa.RecordBatch]:
+    rows = [
+        {
+            "kind": "corrupt",
+            "topology": piece.topology,
+            "start": piece.modified_ms,
+            "file": piece.key,
+            "line": b.line,
+            "offset": b.offset,
+            "error": b.error,
+            "raw": b.raw,
+        }
+        for b in block.bad
+    ]
+    yield from as_rows(pa.Table.from_pylist(rows, schema=ROW)).to_batches()
+
+
+def _row(piece: Piece, **values: object) -> pa.RecordBatch:
+    row = {
+        "kind": "source",
+        "topology": piece.topology,
+        "start": piece.modified_ms,
+        "file": piece.key,
+        **values,
+    }
+    return pa.RecordBatch.from_pylist([row], schema=ROW)
