@@ -1,0 +1,1 @@
+"""`make demo`: a real cluster, a real topology, and what the re-placement changed."""
