@@ -17,7 +17,8 @@ def keep_home(
     types: NodeTypes,
 ) -> NDArray[np.int64]:
     """An equivalent placement of items that leaves the most executors on their ``home`` node."""
-    nodes = int(max(node.max(initial=-1), home.max(initial=-1), *types.first, 0)) + 1
+    known = np.concatenate([node, home, *types.nodes])
+    nodes = int(known.max(initial=-1)) + 1
     planned = np.zeros((len(classes), nodes), dtype=np.int64)
     present = np.zeros((len(classes), nodes), dtype=np.int64)
     weight = np.zeros(len(classes))

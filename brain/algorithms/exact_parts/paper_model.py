@@ -23,14 +23,14 @@ def solve_paper(items: Items, budget: Budget, solver: str) -> Outcome:
     tasks = range(len(items))
     nodes = np.flatnonzero(items.allowed.any(axis=0)).tolist()
     placed = {  # formula 1
-        (i, u): pulp.LpVariable(f"P_{i}_{u}", cat="Binary")
+        (i, u): model.add_variable(f"P_{i}_{u}", cat="Binary")
         for i in tasks
         for u in nodes
         if items.allowed[i, u]
     }
     apart = {}
     for i, j in zip(*(a.tolist() for a in np.nonzero(np.triu(items.weight))), strict=True):
-        apart[i, j] = pulp.LpVariable(f"X_{i}_{j}", 0, 1)
+        apart[i, j] = model.add_variable(f"X_{i}_{j}", 0, 1)
         for u in nodes:  # formula 2, linear
             model += apart[i, j] >= placed.get((i, u), 0) - placed.get((j, u), 0)
     model.setObjective(  # formula 3
