@@ -50,13 +50,11 @@ class Occupancy:
         limits, problem = self.work.limits, self.work.problem
         out: dict[int, None] = {}
         here = self.nodes()
-        for e in np.flatnonzero(limits.movable & (here != UNPLACED)):
+        running = [int(e) for e in np.flatnonzero(limits.movable & (here != UNPLACED))]
+        for e in running:
             if not limits.allowed[limits.allowed_class[e], here[e]]:
-                out[int(e)] = None
-        order = sorted(
-            (int(e) for e in np.flatnonzero(limits.movable & (here != UNPLACED))),
-            key=lambda e: (self._tied(e, int(here[e])), e),
-        )
+                out[e] = None
+        order = sorted(running, key=lambda e: (self._tied(e, int(here[e])), e))
         cpu, memory = self._cpu.copy(), self._memory.copy()
         spread, size = self._spread.copy(), self._size.copy()
         for e in order:

@@ -19,6 +19,10 @@ from brain.model import UNPLACED
 
 _EJECTIONS = 12
 """How many others may move on to make room for one."""
+_RESTARTS, _HOPELESS = 24, 2
+"""Tries at packing anew; few where not all can fit anyway."""
+_RESTART_EFFORT = 6000
+"""Units placed in all over the restarts: small problems get many, large ones a single one."""
 _EFFORT = 4000
 """Tries at making room in one repair, so that a hopeless problem ends soon."""
 
@@ -28,20 +32,61 @@ def repair(limits: Limits, units: Units, wish: NDArray[np.int32]) -> State:
 
     ``state.node`` is UNPLACED for units that found no place even without their spread.
     """
-    state = State(limits, units)
-    _admit(state, wish)
-    left = place_leftovers(state)
-    if left:
+    best = State(limits, units)
+    _admit(best, wish)
+    left = broken(best, place_leftovers(best))
+    if left == 0:
+        return best
+    rng = np.random.default_rng(len(units))
+    few = limits.workers[units.topology] < UNLIMITED
+    restarts = _HOPELESS if _cannot_all_fit(limits, units) else _RESTARTS
+    for attempt in range(max(1, min(restarts, _RESTART_EFFORT // max(len(units), 1)))):
+        # First by size alone; then topologies with few workers first; then at random.
+        shuffle = rng.random(len(units)) * (attempt > 1)
+        whole = rng.random(len(limits.workers))[units.topology] * (attempt % 3 == 2)
+        first = np.where(few, -1.0, 0.0) * (attempt % 2) + whole
         packed = State(limits, units)
-        if len(place_leftovers(packed, pack=True)) < len(left):
-            return packed
-    return state
+        out = broken(packed, place_leftovers(packed, pack=True, first=first, shuffle=shuffle))
+        if out < left:
+            best, left = packed, out
+        if left == 0:
+            break
+    return best
 
 
-def place_leftovers(state: State, *, pack: bool = False) -> list[int]:
+def _cannot_all_fit(limits: Limits, units: Units) -> bool:
+    """Whether some unit fits nowhere even alone, or all together ask for more than there is."""
+    for demand, free in (
+        (units.cpu, limits.cpu_free),
+        (units.memory_mb, limits.memory_free),
+    ):
+        if demand.sum() > np.maximum(free[limits.usable], 0.0).sum():
+            return True
+    alone = State(limits, units)
+    if any(not alone.fits(u).any() for u in range(len(units))):
+        return True
+    size = np.bincount(units.topology, units.size, len(limits.workers))
+    needed = np.ceil(size / limits.per_worker)
+    return bool((needed > limits.workers).any() or needed.sum() > limits.slots_free.sum())
+
+
+def broken(state: State, left: list[int]) -> int:
+    """How many units are out or, less bad, crowd against their spread."""
+    crowds = np.maximum(state.spread_count - state.limits.spread_limit[:, None], 0)
+    return len(left) * (len(state.units) + 1) + int(crowds.sum())
+
+
+def place_leftovers(
+    state: State,
+    *,
+    pack: bool = False,
+    first: NDArray[np.float64] | None = None,
+    shuffle: NDArray[np.float64] | None = None,
+) -> list[int]:
     """Places the units that have no node; returns those that found none.
 
-    With ``pack`` the fit counts before the traffic.
+    With ``pack`` the fit counts before the traffic. Units with a low ``first`` come first, then
+    the large ones; ``shuffle`` is taken off their size.
     """
     units = state.units
     waiting = np.flatnonzero(state.node == UNPLACED)
@@ -50,7 +95,10 @@ def place_leftovers(state: State, *, pack: bool = False) -> list[int]:
     bulk = _bulk(state.limits, units)[waiting]
     choice = units.allowed.sum(axis=1)[units.allowed_class[waiting]]
     traffic = np.diff(np.concatenate(([0.0], np.cumsum(units.graph.weight)))[units.graph.indptr])
-    order = np.lexsort((waiting, -traffic[waiting], choice, -np.round(bulk, 9)))
+    if shuffle is not None:
+        bulk = bulk - shuffle[waiting]
+    ahead = np.zeros(len(waiting)) if first is None else first[waiting]
+    order = np.lexsort((waiting, -traffic[waiting], choice, -np.round(bulk, 9), ahead))
     left: list[int] = []
     effort = _EFFORT
     for unit in waiting[order]:
