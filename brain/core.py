@@ -181,6 +181,18 @@ class BrainCore:
         self, task: SolveTask, result: Result, now_ms: int
     ) -> tuple[Decision, Draft | None]:
         """Judges a result. The draft is there if a plan is to be written."""
+        decision, plan = self.assess(task, result, now_ms)
+        self._finish(task.topology_id, decision, now_ms)
+        if decision.outcome is not Outcome.MOVE or decision.mode == "dry-run":
+            return decision, None
+        return decision, Draft(plan, "proposals" if decision.mode == "advise" else "plans")
+
+    def assess(self, task: SolveTask, result: Result, now_ms: int) -> tuple[Decision, Plan]:
+        """The decision about a result and the plan it would make; remembers nothing.
+
+        A dry run and the real thing both come through here, so they cannot differ. The plan may
+        lack executors that could not be placed; then the decision is not to move.
+        """
         before = score(task.built.problem, task.built.current, task.built.current)
         outcome, reason = judge(before, result, task.settings)
         planned = task.built.slots_of(result.placement)
@@ -205,9 +217,6 @@ class BrainCore:
             observed_secs=task.observed_secs,
             details=result.details,
         )
-        self._finish(task.topology_id, decision, now_ms)
-        if outcome is not Outcome.MOVE or task.settings["mode"] == "dry-run":
-            return decision, None
         plan = Plan(
             topology_id=task.topology_id,
             epoch=0,
@@ -220,7 +229,7 @@ class BrainCore:
             created_ms=now_ms,
             decision_id=decision.id,
         )
-        return decision, Draft(plan, "proposals" if decision.mode == "advise" else "plans")
+        return decision, plan
 
     def on_failure(self, task: SolveTask, message: str, now_ms: int) -> Decision:
         """A computation that broke or ran over its time changes nothing, and is told."""
@@ -248,13 +257,16 @@ class BrainCore:
     # ------------------------------------------------------------ what is answered
 
     def references(self) -> list[PlanRef]:
-        """Plans that fit the latest snapshot, pending or in force."""
+        """Plans that fit the latest snapshot, pending or in force.
+
+        Outside of mode auto a plan is only ever written because an operator applied it.
+        """
         if self.view is None:
             return []
         return [
             r.plan.ref
             for r in self.records.values()
-            if r.plan is not None and r.settings["mode"] == "auto" and r.usable(self.view)
+            if r.plan is not None and r.settings["mode"] != "off" and r.usable(self.view)
         ]
 
     def notes(self, now_ms: int) -> dict[str, str]:
@@ -269,11 +281,16 @@ class BrainCore:
         elif record.last_decision is not None:
             d = record.last_decision
             words.append(f"{d.outcome}: {d.reason}")
-        waiting = due(record, now_ms)
-        if isinstance(waiting, str):
+        waiting = self.waiting(record, now_ms)
+        if waiting:
             words.append(waiting)
         words.extend(record.settings.errors)
         return "; ".join(words)
+
+    def waiting(self, record: TopologyRecord, now_ms: int) -> str | None:
+        """Why no placement is computed just now; None if one is due."""
+        why = due(record, now_ms)
+        return why if isinstance(why, str) else None
 
     def rates(self, topology_id: str, now_ms: int) -> Rates:
         """What was measured of a topology lately, since it last moved."""
