@@ -275,4 +275,12 @@ service Brain {
   oneway void report(1: WindowReport report)
 
   BrainStatus status(1: string token)
+
+  /**
+   * Questions of operators (CLI, dashboard): arguments and answer are JSON objects. Answered by
+   * the leader; see brain/service/questions.py for the questions there are.
+   */
+  string ask(1: string token, 2: string question, 3: string arguments) throws (
+    1: NotLeader not_leader, 2: Overloaded overloaded, 3: BadRequest bad_request,
+    4: Unauthorised unauthorised)
 }
