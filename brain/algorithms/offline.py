@@ -103,35 +103,33 @@ def _workers_of(work: Workspace, t: int, alpha: float, beta: float) -> NDArray[n
     most = most_per_slot(len(topology), workers, alpha)
     limit = topology.max_executors_per_worker
     most = most if limit is None else max(min(most, limit), math.ceil(len(topology) / workers))
-    held: list[list[int]] = [[] for _ in range(workers)]
+    held = np.zeros(workers, dtype=np.int64)
     holds: dict[int, set[int]] = defaultdict(set)
     worker_of = np.zeros(len(topology), dtype=np.int64)
     forced_from = math.floor(beta * len(topology.components))
     for position, component in enumerate(linearise(topology.components, streams), start=1):
-        near = {w for c in upstream[component] for w in holds[c]}
+        near = np.array(sorted({w for c in upstream[component] for w in holds[c]}), dtype=np.int64)
         for e in np.flatnonzero(topology.component_of == component):
             w = _choose(held, near, most, force_empty=position > forced_from)
-            held[w].append(int(e))
+            held[w] += 1
             holds[component].add(w)
             worker_of[e] = w
     return _dense(worker_of)
 
 
-def _choose(held: list[list[int]], near: set[int], most: int, *, force_empty: bool) -> int:
+def _choose(
+    held: NDArray[np.int64], near: NDArray[np.int64], most: int, *, force_empty: bool
+) -> int:
     """An empty slot if forced and there is one, else the emptiest upstream slot with room, else
-    the fullest other slot in use with room, else an empty one."""
-    empty = [w for w, members in enumerate(held) if not members]
-    if force_empty and empty:
-        return empty[0]
-    beside = [w for w in sorted(near) if len(held[w]) < most]
-    if beside:
-        return min(beside, key=lambda w: (len(held[w]), w))
-    used = [w for w, members in enumerate(held) if members and len(members) < most]
-    if used:
-        return max(used, key=lambda w: (len(held[w]), -w))
-    if empty:
-        return empty[0]
-    return min(range(len(held)), key=lambda w: (len(held[w]), w))
+    the fullest other slot in use with room, else the emptiest."""
+    emptiest = int(held.argmin())
+    if force_empty and held[emptiest] == 0:
+        return emptiest
+    beside = near[held[near] < most]
+    if len(beside):
+        return int(beside[held[beside].argmin()])
+    fullest = int(np.where(held < most, held, 0).argmax())
+    return fullest if 0 < held[fullest] < most else emptiest
 
 
 def _dense(worker_of: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brain.algorithms.parts.keep import keep_in_place
 from brain.algorithms.parts.levels import feasible_nodes, to_slots
 from brain.algorithms.parts.moves import cap_moves, stay
 from brain.algorithms.parts.score import score
@@ -34,7 +35,7 @@ def finish(
     if placement is None or violations(work.problem, placement, work.current):
         placement = to_slots(work, feasible_nodes(work, node))
     if work.current is not None:
-        placement = stay(work, placement)
+        placement = stay(work, keep_in_place(work, placement))
         if work.options.max_moves is not None:
             placement = cap_moves(work, placement)
     return conclude(work, algorithm, placement, details=details)

@@ -54,19 +54,62 @@ def assign_slots(
         return Placement(slot)
     spare = _Spare(limits, groups)
     symmetric = graph.symmetric
+    running = _running(problem, current)
     for group in groups:
         kept = None
         if current is not None:
-            kept = _keep(problem, limits, symmetric, group, current, spare, sticky)
+            crowd = running.get((group.topology, group.node), 0)
+            same = None if sticky else crowd
+            kept = _keep(problem, limits, symmetric, group, current, spare, same)
         if kept is None:
             kept = split(symmetric, group.members, spare.needs(group), seed), []
         group.workers, group.fixed = kept
+    _choose_on_each_node(problem, limits, groups, current, slot)
+    return Placement(slot)
+
+
+def choose_slots(
+    problem: Problem,
+    limits: Limits,
+    node: NDArray[np.int32],
+    worker: NDArray[np.int32],
+    current: Placement,
+) -> Placement:
+    """Slots on given nodes for given workers (executors with the same number), as near as possible
+    to the current ones; frozen executors keep theirs."""
+    slot = np.where(limits.movable, UNPLACED, current.slot).astype(np.int32)
+    groups = _groups(problem, limits, node)
+    for group in groups:
+        numbers = worker[group.members]
+        group.workers = [group.members[numbers == w] for w in np.unique(numbers)]
+    _choose_on_each_node(problem, limits, groups, current, slot)
+    return Placement(slot)
+
+
+def _choose_on_each_node(
+    problem: Problem,
+    limits: Limits,
+    groups: list[_Group],
+    current: Placement | None,
+    slot: NDArray[np.int32],
+) -> None:
     by_node: dict[int, list[_Group]] = defaultdict(list)
     for group in groups:
         by_node[group.node].append(group)
     for n, here in by_node.items():
         _choose_slots(problem, limits, n, here, current, slot)
-    return Placement(slot)
+
+
+def _running(problem: Problem, current: Placement | None) -> dict[tuple[int, int], int]:
+    """How many executors each topology has on each node now."""
+    if current is None:
+        return {}
+    node = current.nodes(problem.slots)
+    on = node != UNPLACED
+    pairs, counts = np.unique(
+        np.stack((problem.topology_of[on], node[on])), axis=1, return_counts=True
+    )
+    return {(int(t), int(n)): int(c) for t, n, c in zip(*pairs, counts, strict=True)}
 
 
 def _groups(problem: Problem, limits: Limits, node: NDArray[np.int32]) -> list[_Group]:
@@ -114,21 +157,18 @@ def _keep(
     group: _Group,
     current: Placement,
     spare: _Spare,
-    sticky: bool,
+    same: int | None,
 ) -> tuple[list[NDArray[np.int64]], list[int]] | None:
-    """The workers that run on the node now, with newcomers added if sticky; None if none fit."""
+    """The workers that run on the node now, with newcomers added; None if they cannot stay.
+
+    With ``same``, the number of executors that the topology has on the node now, only if nobody
+    comes or goes.
+    """
     now = current.slot[group.members]
     slots = problem.slots
     stays = (now != UNPLACED) & limits.slot_free[now] if len(slots) else np.zeros(len(now), bool)
     stays = stays & (slots.node[now] == group.node)
-    if not sticky:
-        here = np.flatnonzero(
-            (problem.topology_of == group.topology)
-            & np.isin(current.slot, np.asarray(slots.of_node(group.node)))
-        )
-        if not stays.all() or len(here) != len(group.members):
-            return None
-    if not stays.any():
+    if not stays.any() or (same is not None and not len(now) == stays.sum() == same):
         return None
     limit = int(limits.per_worker[group.topology])
     fixed = [int(s) for s in np.unique(now[stays])]
