@@ -23,13 +23,24 @@ from brain.model import Options, Result
 from brain.monitor.snapshot import ClusterView, TopologyView
 from brain.monitor.traffic import Rates, TopologyTraffic
 from brain.plans.plan import Cost, Plan, PlanRef, StoredPlan
-from brain.policy.decision import Decision, Outcome, Trigger, judge, moves_between
+from brain.policy.decision import (
+    Decision,
+    Outcome,
+    Situation,
+    Trigger,
+    judge,
+    moves_between,
+)
 from brain.policy.problem_builder import BuiltProblem, build_problem
+from brain.policy.profile import Profile, learn
 from brain.policy.record import PlanState, TopologyRecord
 from brain.policy.triggers import due, measured_since_ms
+from brain.policy.trouble import Overload, OverloadWatch, broken_constraints
 
 log = logging.getLogger(__name__)
 
+LEARN_MS = 120_000
+"""How often a running topology's profile is kept anew."""
 MAX_REJECTIONS = 3
 """After so many rounds in which the shim refused a plan, it is given up."""
 UNKNOWN_TOPOLOGIES = 1000
@@ -48,6 +59,8 @@ class SolveTask:
     settings: TopologySettings
     observed_secs: float
     view: TopologyView
+    trouble: tuple[str, ...] = ()
+    downtime_secs: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +89,10 @@ class BrainCore:
     view: ClusterView | None = None
     records: dict[str, TopologyRecord] = field(default_factory=dict)
     counters: Counters = field(default_factory=Counters)
+    profiles: dict[str, Profile] = field(default_factory=dict)
+    """By topology name: what was learnt before."""
+    overload: OverloadWatch = field(default_factory=OverloadWatch)
+    _learnt: list[Profile] = field(default_factory=list)
     _early: dict[str, TopologyTraffic] = field(default_factory=dict)
 
     # ------------------------------------------------------------ what comes in
@@ -84,11 +101,13 @@ class BrainCore:
         """Takes Nimbus's view; returns ids of topologies whose stored plan must go."""
         self.counters.snapshots += 1
         self.counters.last_snapshot_ms = now_ms
+        old_nodes = set(self.view.supervisors) if self.view else set(view.supervisors)
         self.view = view
         retired = []
         for topology_id in set(self.records) - set(view.topologies):
-            del self.records[topology_id]
+            self._learn(self.records.pop(topology_id), now_ms)
             retired.append(topology_id)
+        self._note_nodes(old_nodes, set(view.supervisors))
         for topology_id, traffic in list(self._early.items()):
             if now_ms - (traffic.last_report_ms or 0) > EARLY_MS:
                 del self._early[topology_id]
@@ -122,6 +141,8 @@ class BrainCore:
         taken = traffic is not None and traffic.add(report, now_ms)
         if not taken:
             self.counters.refused_reports += 1
+        elif record is not None:
+            record.heard(now_ms)
         return taken
 
     def adopt(self, plans: Iterable[StoredPlan], now_ms: int) -> list[str]:
@@ -146,35 +167,48 @@ class BrainCore:
 
     def due(self, now_ms: int) -> list[SolveTask]:
         """Computations to make now; each is answered by on_result or on_failure."""
+        if self.view is None:
+            return []
+        rates = {t: self.rates(t, now_ms) for t in self.records}
+        self.overload.update(self.view, rates, self.settings, now_ms)
         tasks = []
         for record in self.records.values():
-            trigger = due(record, now_ms)
+            trigger = due(record, now_ms, self._trouble(record, now_ms))
             if isinstance(trigger, Trigger):
                 task = self.prepare(record.view.id, trigger, now_ms)
                 if task is not None:
-                    record.busy = True
+                    record.busy, record.event = True, None
                     tasks.append(task)
         return tasks
 
     def prepare(self, topology_id: str, trigger: Trigger, now_ms: int) -> SolveTask | None:
-        """The placement problem of a topology as measured now; None if nothing was measured."""
+        """The placement problem of a topology as measured now; None if nothing was measured.
+
+        A topology that does not run yet is placed by its profile.
+        """
         record, view = self.records[topology_id], self.view
         assert view is not None
         own = self.rates(topology_id, now_ms)
+        if not record.view.assignment and record.profile is not None:
+            own = record.profile.to_rates(record.view)
         if not own.measured:
             return None
         rates = {t: self.rates(t, now_ms) for t in self.records if t != topology_id}
         rates[topology_id] = own
         s = record.settings
+        built = build_problem(view, topology_id, rates, self.settings, s)
+        overloads = [str(o) for o in self._overloads(record, now_ms)]
         return SolveTask(
             topology_id,
             trigger,
             s["algorithm"],
             Options(s["theta.secs"], s["seed"], s["max.moves"], s["algorithm.params"]),
-            build_problem(view, topology_id, rates, self.settings, s),
+            built,
             s,
             own.seconds,
             record.view,
+            (*overloads, *broken_constraints(built)),
+            record.downtime_secs,
         )
 
     def on_result(
@@ -193,8 +227,9 @@ class BrainCore:
         A dry run and the real thing both come through here, so they cannot differ. The plan may
         lack executors that could not be placed; then the decision is not to move.
         """
-        before = score(task.built.problem, task.built.current, task.built.current)
-        outcome, reason = judge(before, result, task.settings)
+        situation = situation_of(task, result)
+        before = situation.before
+        outcome, reason = judge(situation, result, task.settings)
         planned = task.built.slots_of(result.placement)
         if outcome is Outcome.MOVE and len(planned) != len(task.view.executors):
             outcome, reason = Outcome.STAY, "some executors could not be placed"
@@ -293,9 +328,19 @@ class BrainCore:
         return why if isinstance(why, str) else None
 
     def rates(self, topology_id: str, now_ms: int) -> Rates:
-        """What was measured of a topology lately, since it last moved."""
+        """What was measured of a topology lately, since it last moved, bursts left out."""
         record = self.records[topology_id]
-        return record.traffic.rates(measured_since_ms(record, now_ms), now_ms)
+        return record.traffic.rates(
+            measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
+        )
+
+    def learnt(self, now_ms: int) -> list[Profile]:
+        """Profiles to keep: of topologies that went, and now and then of those that run."""
+        for record in self.records.values():
+            if now_ms - record.learnt_ms >= LEARN_MS:
+                self._learn(record, now_ms)
+        learnt, self._learnt = self._learnt, []
+        return learnt
 
     # ------------------------------------------------------------ inside
 
@@ -307,17 +352,84 @@ class BrainCore:
             record.computed_ms = now_ms
             record.last_decision = decision
 
+    def _learn(self, record: TopologyRecord, now_ms: int) -> None:
+        record.learnt_ms = now_ms
+        if not record.settings["learn"]:
+            return
+        # The whole span counts here: a topology that is killed has just stopped to speak.
+        rates = record.traffic.rates(
+            measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
+        )
+        if rates.measured:
+            profile = learn(record.view, rates, now_ms)
+            self.profiles[profile.name] = profile
+            self._learnt.append(profile)
+
+    def _note_nodes(self, old: set[str], new: set[str]) -> None:
+        if new - old:
+            event = Trigger("node-joined", ", ".join(sorted(new - old)))
+        elif old - new:
+            event = Trigger("node-lost", ", ".join(sorted(old - new)))
+        else:
+            return
+        for record in self.records.values():
+            record.event = event
+
+    def _overloads(self, record: TopologyRecord, now_ms: int) -> list[Overload]:
+        nodes = {slot[0] for slot in record.view.assignment.values()}
+        return self.overload.lasting(nodes, record.settings["overload.secs"], now_ms)
+
+    def _trouble(self, record: TopologyRecord, now_ms: int) -> tuple[str, ...]:
+        """What is quick to see; the verifier looks at the rest when a problem is built."""
+        assert self.view is not None
+        words = [str(o) for o in self._overloads(record, now_ms)]
+        for node in sorted({slot[0] for slot in record.view.assignment.values()}):
+            supervisor = self.view.supervisors.get(node)
+            if supervisor is not None and supervisor.blacklisted:
+                words.append(f"{node} is blacklisted")
+        return tuple(words)
+
     def _new_record(self, view: TopologyView, now_ms: int) -> TopologyRecord:
         settings = self.settings.for_topology(view.name, view.conf)
         for error in settings.errors:
             log.warning("%s: %s; the cluster's value is used", view.id, error)
-        traffic = self._early.pop(view.id, None) or self._traffic(settings["observe.secs"])
-        return TopologyRecord(view, settings, traffic, seen_ms=now_ms, changed_ms=now_ms)
+        traffic = self._early.pop(view.id, None) or self._traffic(settings)
+        known = self.profiles.get(view.name) if settings["learn"] else None
+        return TopologyRecord(
+            view,
+            settings,
+            traffic,
+            seen_ms=now_ms,
+            changed_ms=now_ms,
+            profile=known if known is not None and known.fits(view) else None,
+            learnt_ms=now_ms,
+        )
 
-    def _traffic(self, span_secs: int) -> TopologyTraffic:
-        return TopologyTraffic(span_secs, self.settings["max.edges"])
+    def _traffic(self, settings: TopologySettings) -> TopologyTraffic:
+        return TopologyTraffic(
+            settings["observe.secs"], self.settings["max.edges"], settings["window.secs"]
+        )
 
     def _early_traffic(self, topology_id: str) -> TopologyTraffic | None:
         if topology_id not in self._early and len(self._early) < UNKNOWN_TOPOLOGIES:
-            self._early[topology_id] = self._traffic(60)
+            self._early[topology_id] = self._traffic(self.settings.for_topology("", {}))
         return self._early.get(topology_id)
+
+
+def situation_of(task: SolveTask, result: Result) -> Situation:
+    """What the result of a task is to be judged against."""
+    problem, current = task.built.problem, task.built.current
+    now, then = current.nodes(problem.slots), result.placement.nodes(problem.slots)
+    graph = problem.graph
+    crossing = [
+        float(graph.tuples[n[graph.sources] != n[graph.indices]].sum()) for n in (now, then)
+    ]
+    return Situation(
+        before=score(problem, current, current),
+        running=bool(task.view.assignment),
+        trouble=task.trouble,
+        saved_tuples=crossing[0] - crossing[1],
+        tuples=float(graph.tuples.sum()),
+        workers=len(set(task.view.assignment.values())),
+        downtime_secs=task.downtime_secs,
+    )

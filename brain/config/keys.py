@@ -208,6 +208,22 @@ _ALL = (
         _C,
         _flag,
     ),
+    Key(
+        "brain.scheduler.zookeeper.auth",
+        None,
+        "user:password",
+        "Digest credentials with which the brain owns its znodes; others may then only read.",
+        _C,
+        _text,
+    ),
+    Key(
+        "brain.scheduler.reports.per.worker.per.minute",
+        120,
+        "reports",
+        "More from one worker are dropped.",
+        _C,
+        _integer(1),
+    ),
     # --- per topology: how it is measured
     Key(
         "topology.brain.window.secs",
@@ -312,6 +328,48 @@ _ALL = (
         "No second re-placement before this time has passed.",
         _T,
         _integer(0, 604_800),
+    ),
+    Key(
+        "topology.brain.horizon.secs",
+        1800,
+        "s",
+        "A move must save more tuples between nodes in this time than its restarts hold up.",
+        _T,
+        _integer(1, 604_800),
+    ),
+    Key(
+        "topology.brain.downtime.secs",
+        20.0,
+        "s",
+        "How long a restarted worker is assumed to be away, until moves have been measured.",
+        _T,
+        _number(0, 3600),
+    ),
+    Key(
+        "topology.brain.overload.secs",
+        30,
+        "s",
+        "Aniello's X: a node must be over its limit for this long before that moves anything.",
+        _T,
+        _integer(0, 86_400),
+    ),
+    Key(
+        "topology.brain.burst.factor",
+        3.0,
+        "",
+        "Traffic this many times the usual, and not lasting, counts as a burst and decides "
+        "nothing; 0 turns the detector off.",
+        _T,
+        _number(0, 1000),
+    ),
+    Key(
+        "topology.brain.learn",
+        True,
+        "",
+        "Whether a topology's traffic is remembered under its name, for the first placement when "
+        "it is submitted again.",
+        _T,
+        _flag,
     ),
     Key(
         "topology.brain.max.moves",

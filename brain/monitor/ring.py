@@ -7,6 +7,8 @@ quantity. Memory is keys × buckets × quantities × 8 bytes and nothing else, s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,15 +43,25 @@ class Ring:
             np.add.at(row[quantity], index[known], values[quantity, known])
         return True
 
-    def totals(self, since_ms: int, until_ms: int) -> Values:
-        """Sums per quantity and key over the buckets that begin within the span."""
+    def buckets(self, since_ms: int, until_ms: int) -> range:
+        """Numbers of the kept buckets that begin within the span, oldest first."""
         first = max(-(-since_ms // self._bucket_ms), self._newest - len(self._sums) + 1)
-        last = min(until_ms // self._bucket_ms, self._newest)
-        if last < first:
-            return np.zeros(self._sums.shape[1:])
-        rows = np.arange(first, last + 1) % len(self._sums)
-        totals: Values = self._sums[rows].sum(axis=0)
+        return range(first, max(first, min(until_ms // self._bucket_ms, self._newest) + 1))
+
+    def totals(self, buckets: Iterable[int]) -> Values:
+        """Sums per quantity and key over some of the kept buckets."""
+        totals: Values = self._sums[self._rows(buckets)].sum(axis=0)
         return totals
+
+    def per_bucket(self, quantity: int, buckets: Iterable[int]) -> Values:
+        """One quantity summed over all keys, for each bucket."""
+        sums: Values = self._sums[self._rows(buckets), quantity].sum(axis=1)
+        return sums
+
+    def _rows(self, buckets: Iterable[int]) -> NDArray[np.int64]:
+        """Where they lie; one that is not reached yet would alias an old one, so it is left out."""
+        kept = [b for b in buckets if self._newest - len(self._sums) < b <= self._newest]
+        return np.array(kept, dtype=np.int64) % len(self._sums)
 
     def _advance(self, bucket: int) -> None:
         if bucket <= self._newest:

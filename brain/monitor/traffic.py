@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brain.monitor.bursts import burst_moments
 from brain.monitor.ring import Ring
 from brain.plans.plan import SlotId
 
@@ -65,8 +66,9 @@ class _Worker:
 class TopologyTraffic:
     """The sliding windows of one topology. Not thread-safe; times are ms of the brain's clock."""
 
-    def __init__(self, span_secs: int, max_edges: int) -> None:
-        bucket_ms = max(1000, span_secs * 1000 // 60)
+    def __init__(self, span_secs: int, max_edges: int, window_secs: int = 5) -> None:
+        """``span_secs`` is how far back rates can be asked for, in steps of about a window."""
+        bucket_ms = max(window_secs * 1000, span_secs * 1000 // 60)
         buckets = -(-span_secs * 1000 // bucket_ms) + 2
         self._edges = Ring(2, buckets, bucket_ms, max_edges)
         self._tasks = Ring(len(TASK_QUANTITIES), buckets, bucket_ms, max_edges)
@@ -110,9 +112,11 @@ class TopologyTraffic:
         self.last_report_ms = max(arrived_ms, self.last_report_ms or arrived_ms)
         return True
 
-    def rates(self, since_ms: int, until_ms: int) -> Rates:
-        edge = self._edges.totals(since_ms, until_ms)
-        task = dict(zip(TASK_QUANTITIES, self._tasks.totals(since_ms, until_ms), strict=True))
+    def rates(self, since_ms: int, until_ms: int, burst_factor: float = 0.0) -> Rates:
+        """Means over the span; with a factor, without the moments that were bursts."""
+        buckets = self._usual(self._tasks.buckets(since_ms, until_ms), burst_factor)
+        edge = self._edges.totals(buckets)
+        task = dict(zip(TASK_QUANTITIES, self._tasks.totals(buckets), strict=True))
         seconds = task["watched_ms"] / 1000.0
         watched = seconds > 0
         tasks = self._tasks.keys.astype(np.int32)
@@ -144,6 +148,16 @@ class TopologyTraffic:
             failed=(task["failed"] * per_second)[watched],
             complete_ms=latency[watched],
         )
+
+    def _usual(self, buckets: range, burst_factor: float) -> list[int]:
+        """The buckets that were no bursts, judged by tuples per watched task."""
+        if burst_factor <= 0 or len(buckets) == 0:
+            return list(buckets)
+        tuples = self._edges.per_bucket(0, buckets)
+        watched = self._tasks.per_bucket(0, buckets)
+        rate = np.divide(tuples, watched, out=np.zeros_like(tuples), where=watched > 0)
+        bursts = burst_moments(rate, burst_factor)
+        return [b for b, burst in zip(buckets, bursts, strict=True) if not burst]
 
     def _worker(self, worker_id: str) -> _Worker:
         worker = self._workers.get(worker_id)

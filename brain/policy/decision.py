@@ -74,34 +74,66 @@ def gain_percent(before: Score, after: Score) -> float:
     return 100.0 * (before.inter_node - after.inter_node) / before.inter_node
 
 
-def judge(before: Score, result: Result, settings: TopologySettings) -> tuple[Outcome, str]:
+@dataclass(frozen=True)
+class Situation:
+    """What a result is judged against: what runs, what is wrong with it, what a move costs."""
+
+    before: Score
+    running: bool
+    """False for a topology that has no assignment yet: there is nothing to disturb."""
+    trouble: tuple[str, ...] = ()
+    """Overloads and broken constraints that the running placement has."""
+    saved_tuples: float = 0.0
+    """Tuples a second that would no longer cross nodes."""
+    tuples: float = 0.0
+    """Tuples a second of the whole topology."""
+    workers: int = 1
+    downtime_secs: float = 0.0
+
+
+def judge(situation: Situation, result: Result, settings: TopologySettings) -> tuple[Outcome, str]:
     """Whether a result is worth moving for. Never for something predicted worse."""
-    after = result.score
+    before, after = situation.before, result.score
     if result.status is Status.INFEASIBLE:
         return Outcome.STAY, f"{result.algorithm} found no placement: {'; '.join(result.reasons)}"
     if result.status is Status.BEST_EFFORT:
         return Outcome.STAY, (
             f"{result.algorithm} could not keep every constraint: {'; '.join(result.reasons[:3])}"
         )
+    if not situation.running:
+        return Outcome.MOVE, (
+            f"first placement from what was learnt: inter-node traffic {after.inter_node:.4g}"
+        )
     if after.moved_executors == 0:
         return Outcome.STAY, "what runs is already the best placement found"
-    gain = gain_percent(before, after)
+    cap = settings["max.moves"]
+    if cap is not None and after.moved_executors > cap:
+        return Outcome.STAY, f"would move {after.moved_executors} executors, {cap} are allowed"
+    words = (
+        f"inter-node traffic {before.inter_node:.4g} → {after.inter_node:.4g}, "
+        f"{after.moved_executors} executors move, {after.restarted_workers} workers restart"
+    )
+    if situation.trouble:
+        # The result keeps every limit and constraint (status ok), which what runs does not.
+        return Outcome.MOVE, f"{'; '.join(situation.trouble[:3])}: {words}"
     if after.inter_node > before.inter_node:
         return Outcome.STAY, (
             f"{result.algorithm}'s placement is worse than what runs: inter-node "
             f"{before.inter_node:.4g} → {after.inter_node:.4g}"
         )
-    wanted = settings["min.gain.percent"]
+    gain, wanted = gain_percent(before, after), settings["min.gain.percent"]
     if gain <= wanted:
         return Outcome.STAY, f"gain of {gain:.1f} % is not above the {wanted:g} % asked for"
-    cap = settings["max.moves"]
-    if cap is not None and after.moved_executors > cap:
-        return Outcome.STAY, f"would move {after.moved_executors} executors, {cap} are allowed"
-    return Outcome.MOVE, (
-        f"inter-node traffic {before.inter_node:.4g} → {after.inter_node:.4g} "
-        f"(-{gain:.1f} %), {after.moved_executors} executors move, "
-        f"{after.restarted_workers} workers restart"
-    )
+    share = min(1.0, after.restarted_workers / max(1, situation.workers))
+    held_up = situation.downtime_secs * situation.tuples * share
+    saved = situation.saved_tuples * settings["horizon.secs"]
+    if saved <= held_up:
+        return Outcome.STAY, (
+            f"the move would hold up {held_up:.4g} tuples ({after.restarted_workers} restarts, "
+            f"{situation.downtime_secs:.0f} s each) and save {saved:.4g} between nodes within "
+            f"{settings['horizon.secs']} s"
+        )
+    return Outcome.MOVE, f"{words} (-{gain:.1f} %)"
 
 
 def moves_between(

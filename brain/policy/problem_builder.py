@@ -53,7 +53,7 @@ def build_problem(
 ) -> BuiltProblem:
     """``rates`` are by topology id; a topology without any counts with its requests."""
     topologies = sorted(view.topologies.values(), key=lambda t: t.id != topology_id)
-    loads = [_loads(t, rates.get(t.id)) for t in topologies]
+    loads = [executor_loads(t, rates.get(t.id)) for t in topologies]
     nodes = _nodes(view, settings, topology_settings, topologies, loads)
     host_ids = _host_ids(view)
     models = tuple(
@@ -126,7 +126,7 @@ def _load_of_others(
     return burnt
 
 
-def _loads(t: TopologyView, rates: Rates | None) -> NDArray[np.float64]:
+def executor_loads(t: TopologyView, rates: Rates | None) -> NDArray[np.float64]:
     """CPU points per executor."""
     if rates is not None and len(rates.task):
         per_task = dict(zip(rates.task.tolist(), rates.cpu_points.tolist(), strict=True))
@@ -192,7 +192,7 @@ def _graph(t: TopologyView, measured: Rates | None, executors: int) -> CommGraph
     """Traffic of the movable topology only: what the others say does not change."""
     if measured is None or not len(measured.source):
         return CommGraph.empty(executors)
-    row_of = _task_rows(t)
+    row_of = task_rows(t)
     source, target = _rows(row_of, measured.source), _rows(row_of, measured.target)
     known = (source >= 0) & (target >= 0)
     tuples, size = measured.tuples[known], measured.bytes[known]
@@ -212,7 +212,7 @@ def _rows(row_of: NDArray[np.int64], tasks: NDArray[np.int32]) -> NDArray[np.int
     return rows
 
 
-def _task_rows(t: TopologyView) -> NDArray[np.int64]:
+def task_rows(t: TopologyView) -> NDArray[np.int64]:
     """Task id → row of its executor, -1 for ids that are not in the topology."""
     last = max((end for _, end in t.executors), default=-1)
     rows = np.full(last + 1, -1, dtype=np.int64)

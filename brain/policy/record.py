@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from brain.config import TopologySettings
 from brain.monitor.snapshot import ClusterView, TopologyView
 from brain.monitor.traffic import TopologyTraffic
 from brain.plans.plan import StoredPlan
-from brain.policy.decision import Decision
+from brain.policy.decision import Decision, Trigger
+from brain.policy.profile import Profile
+from brain.policy.stability import Stability
 
 
 class PlanState(StrEnum):
@@ -26,20 +28,28 @@ class TopologyRecord:
     seen_ms: int
     changed_ms: int
     """When the assignment was last seen to change."""
+    profile: Profile | None = None
+    """What was learnt under this name before, if it fits."""
     plan: StoredPlan | None = None
     plan_state: PlanState | None = None
     computed_ms: int | None = None
     moved_ms: int | None = None
     busy: bool = False
     """A computation is under way."""
+    event: Trigger | None = None
+    """Something happened that is worth a look before the period is over."""
     rejections: int = 0
     last_decision: Decision | None = None
+    stability: Stability = field(default_factory=Stability)
+    awaiting_since_ms: int | None = None
+    """A plan came into force then, and its tasks have not all been heard of yet."""
+    learnt_ms: int = 0
 
     def observe(self, view: TopologyView, cluster: ClusterView, now_ms: int) -> str | None:
         """Takes the topology's part of a snapshot; says why its plan is retired, if it is."""
-        if view.assignment != self.view.assignment:
+        old, self.view = self.view, view
+        if view.assignment != old.assignment:
             self.changed_ms = now_ms
-        self.view = view
         if self.plan is None:
             return None
         plan = self.plan.plan
@@ -47,15 +57,39 @@ class TopologyRecord:
             return "the set of executors has changed"
         if view.assignment == plan.executors:
             if self.plan_state is PlanState.PENDING:
-                self.plan_state = PlanState.IN_FORCE
-                self.moved_ms = now_ms
+                self._came_into_force(old, now_ms)
             self.rejections = 0
             return None
         if self.plan_state is PlanState.IN_FORCE and view.fully_assigned:
+            self.event = Trigger("placed-otherwise", "Storm changed the assignment")
             return "Storm has placed it otherwise since (a node was lost, or it was rebalanced)"
         if self.plan_state is PlanState.PENDING and not self.usable(cluster):
             return "a slot of it is gone or taken"
         return None
+
+    def _came_into_force(self, old: TopologyView, now_ms: int) -> None:
+        assert self.plan is not None
+        self.plan_state = PlanState.IN_FORCE
+        if old.assignment:  # else it was a first placement, and nothing moved
+            self.moved_ms = now_ms
+            self.awaiting_since_ms = now_ms
+            self.stability.moved(old.assignment, self.plan.plan.executors, now_ms)
+
+    def heard(self, now_ms: int) -> None:
+        """After a report: have all tasks of the plan reported from their new places by now?"""
+        if self.awaiting_since_ms is None or self.plan is None:
+            return
+        if all(
+            self.traffic.locations.get(start) == slot
+            for (start, _), slot in self.plan.plan.executors.items()
+        ):
+            self.stability.measured_downtime((now_ms - self.awaiting_since_ms) / 1000.0)
+            self.awaiting_since_ms = None
+
+    @property
+    def downtime_secs(self) -> float:
+        measured = self.stability.downtime_secs
+        return float(self.settings["downtime.secs"] if measured is None else measured)
 
     def usable(self, cluster: ClusterView) -> bool:
         """Whether the plan could be applied: all slots live, none with another topology."""
@@ -69,3 +103,4 @@ class TopologyRecord:
 
     def retire_plan(self) -> None:
         self.plan, self.plan_state, self.rejections = None, None, 0
+        self.awaiting_since_ms = None

@@ -19,17 +19,23 @@ def measured_since_ms(record: TopologyRecord, now_ms: int) -> int:
     return max(now_ms - observe_ms, record.changed_ms + window_ms)
 
 
-def due(record: TopologyRecord, now_ms: int) -> Trigger | str:
-    """The trigger, or why there is none (shown to the operator)."""
+def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> Trigger | str:
+    """The trigger, or why there is none (shown to the operator).
+
+    ``trouble`` is what must not stay: lasting overloads and broken constraints. It is not held
+    up by the period, but by the cooldown, since moving again at once seldom helps.
+    """
     s = record.settings
     if s["mode"] == "off":
         return "mode is off: left to Storm"
     if record.busy:
         return "a computation is under way"
-    if not record.view.fully_assigned:
-        return "not fully assigned yet"
     if record.plan_state is PlanState.PENDING:
         return "its plan waits to be applied"
+    if not record.view.assignment and record.profile is not None and record.computed_ms is None:
+        return Trigger("submitted", "its traffic is known from an earlier run")
+    if not record.view.fully_assigned:
+        return "not fully assigned yet"
     if record.traffic.first_traffic_ms is None:
         return "no traffic measured yet"
     observed_ms = now_ms - max(record.traffic.first_traffic_ms, record.changed_ms)
@@ -42,11 +48,19 @@ def due(record: TopologyRecord, now_ms: int) -> Trigger | str:
     if observed_ms < needed_ms:
         return f"observing after a change: {observed_ms // 1000} of {needed_ms // 1000} s"
     if record.moved_ms is not None:
-        left = s["cooldown.secs"] - (now_ms - record.moved_ms) // 1000
+        cooldown = record.stability.cooldown_secs(s["cooldown.secs"], now_ms)
+        left = cooldown - (now_ms - record.moved_ms) // 1000
         if left > 0:
-            return f"cooling down after a move: {left} s left"
+            damped = record.stability.damping
+            again = f", {damped} times longer since placements came and went" if damped > 1 else ""
+            return f"cooling down after a move: {left} s left{again}"
+    waited = now_ms - (record.computed_ms or 0)
+    if trouble and waited >= s["overload.secs"] * 1000:
+        return Trigger("trouble", "; ".join(trouble))
+    if record.event is not None:
+        return record.event
     if record.computed_ms is not None:
-        left = s["period.secs"] - (now_ms - record.computed_ms) // 1000
+        left = s["period.secs"] - waited // 1000
         if left > 0:
             return f"next look in {left} s"
     return Trigger("gain", f"looked for every {s['period.secs']} s")

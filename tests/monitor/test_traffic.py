@@ -120,3 +120,26 @@ def test_a_hundred_thousand_edges_fit_in_a_bounded_space() -> None:
         t.add(report("t", n, n * 5000, edges, tasks), n * 5000 + 5000)
     assert t.edges == 100_000
     assert t.nbytes < 128 * 1024 * 1024
+
+
+def windows_of(tuples: list[int]) -> TopologyTraffic:
+    t = traffic()
+    for n, count in enumerate(tuples):
+        t.add(report("t", n, n * 5000, {(1, 2): (count, count * 100)}, TASKS), n * 5000 + 5000)
+    return t
+
+
+def test_a_burst_of_one_window_decides_nothing() -> None:
+    t = windows_of([500, 500, 500, 50_000, 500, 500, 500])
+    assert float(t.rates(0, 35_000).tuples[0]) > 1000
+    assert float(t.rates(0, 35_000, burst_factor=3.0).tuples[0]) == pytest.approx(100.0)
+
+
+def test_a_high_last_window_waits_until_it_has_proved_to_last() -> None:
+    t = windows_of([500, 500, 500, 500, 500, 50_000])
+    assert float(t.rates(0, 30_000, burst_factor=3.0).tuples[0]) == pytest.approx(100.0)
+
+
+def test_a_change_that_lasts_is_believed() -> None:
+    t = windows_of([500, 500, 500, 500, 50_000, 50_000, 50_000])
+    assert float(t.rates(0, 35_000, burst_factor=3.0).tuples[0]) > 4000
