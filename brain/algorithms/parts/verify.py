@@ -8,33 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 
 from brain.algorithms.parts.verify_score import plain_score
+from brain.algorithms.parts.verify_view import View, Violation
 from brain.model import UNPLACED, Options, Placement, Problem, Result, Status
+
+__all__ = ["NEVER", "Violation", "check", "violations"]
 
 NEVER = frozenset({"no-slot", "shared-slot", "frozen"})
 """Kinds that no result may have, whatever its status."""
 SLACK = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """``kind`` is one of unplaced, no-slot, shared-slot, excluded, cpu, memory, workers,
-    per-worker, pin, spread, colocate, frozen; ``message`` names topology, node and executors."""
-
-    kind: str
-    message: str
-
-    def __str__(self) -> str:
-        return self.message
-
-
 def violations(
     problem: Problem, placement: Placement, current: Placement | None = None
 ) -> list[Violation]:
     """Every broken constraint of a placement; ``current`` tells where frozen topologies are."""
-    view = _View(problem, placement, current)
+    view = View(problem, placement, current)
     if view.no_slot:
         return view.no_slot  # nothing else can be said about slots that do not exist
     found: list[Violation] = []
@@ -95,59 +85,7 @@ def _score_faults(problem: Problem, result: Result, current: Placement | None) -
     return faults
 
 
-class _View:
-    """The placement as dictionaries of names."""
-
-    def __init__(self, problem: Problem, placement: Placement, current: Placement | None) -> None:
-        self.problem = problem
-        self.slot = [int(s) for s in placement.slot]
-        self.current = None if current is None else [int(s) for s in current.slot]
-        self.slot_node = [int(n) for n in problem.slots.node]
-        self.slot_port = [int(p) for p in problem.slots.port]
-        self.first = [int(o) for o in problem.offsets]
-        self.no_slot: list[Violation] = []
-        if len(self.slot) != len(problem):
-            self.no_slot.append(
-                Violation("no-slot", f"placement of {len(self.slot)} executors for {len(problem)}")
-            )
-        for e, s in enumerate(self.slot):
-            if s != UNPLACED and not 0 <= s < len(self.slot_node):
-                self.no_slot.append(Violation("no-slot", f"executor {e}: slot {s} does not exist"))
-
-    def executors(self, t: int) -> range:
-        return range(self.first[t], self.first[t + 1])
-
-    def name(self, t: int, e: int) -> str:
-        return str(self.problem.topologies[t].executor_ids[e - self.first[t]])
-
-    def names(self, t: int, executors: list[int]) -> str:
-        return ", ".join(self.name(t, e) for e in executors)
-
-    def node(self, e: int) -> int | None:
-        return None if self.slot[e] == UNPLACED else self.slot_node[self.slot[e]]
-
-    def slot_name(self, s: int) -> str:
-        return f"{self.problem.nodes[self.slot_node[s]].id}:{self.slot_port[s]}"
-
-    def by_component(self, t: int) -> dict[str, list[int]]:
-        topology = self.problem.topologies[t]
-        members: dict[str, list[int]] = defaultdict(list)
-        for e, c in zip(self.executors(t), topology.component_of.tolist(), strict=True):
-            members[topology.components[c]].append(e)
-        return members
-
-    def frozen_slots(self) -> set[int]:
-        if self.current is None:
-            return set()
-        return {
-            self.current[e]
-            for t, topology in enumerate(self.problem.topologies)
-            if topology.frozen
-            for e in self.executors(t)
-        }
-
-
-def _unplaced(view: _View) -> list[Violation]:
+def _unplaced(view: View) -> list[Violation]:
     found = []
     for t, topology in enumerate(view.problem.topologies):
         missing = [e for e in view.executors(t) if view.slot[e] == UNPLACED]
@@ -162,7 +100,7 @@ def _unplaced(view: _View) -> list[Violation]:
     return found
 
 
-def _frozen(view: _View) -> list[Violation]:
+def _frozen(view: View) -> list[Violation]:
     found = []
     for t, topology in enumerate(view.problem.topologies):
         if topology.frozen:
@@ -181,7 +119,7 @@ def _frozen(view: _View) -> list[Violation]:
     return found
 
 
-def _slots(view: _View) -> list[Violation]:
+def _slots(view: View) -> list[Violation]:
     found = []
     users: dict[int, set[int]] = defaultdict(set)
     for t in range(len(view.problem.topologies)):
@@ -207,7 +145,7 @@ def _slots(view: _View) -> list[Violation]:
     return found
 
 
-def _capacity(view: _View) -> list[Violation]:
+def _capacity(view: View) -> list[Violation]:
     cpu: dict[int, float] = defaultdict(float)
     memory: dict[int, float] = defaultdict(float)
     movable_here: set[int] = set()
@@ -236,7 +174,7 @@ def _capacity(view: _View) -> list[Violation]:
     return found
 
 
-def _workers(view: _View, t: int) -> list[Violation]:
+def _workers(view: View, t: int) -> list[Violation]:
     topology = view.problem.topologies[t]
     used = Counter(view.slot[e] for e in view.executors(t) if view.slot[e] != UNPLACED)
     found = []
@@ -261,7 +199,7 @@ def _workers(view: _View, t: int) -> list[Violation]:
     return found
 
 
-def _pins(view: _View, t: int) -> list[Violation]:
+def _pins(view: View, t: int) -> list[Violation]:
     topology = view.problem.topologies[t]
     found = []
     members = view.by_component(t)
@@ -282,7 +220,7 @@ def _pins(view: _View, t: int) -> list[Violation]:
     return found
 
 
-def _spread(view: _View, t: int) -> list[Violation]:
+def _spread(view: View, t: int) -> list[Violation]:
     """At most ⌈executors / nodes that may be used⌉ of a spread component share a node."""
     topology = view.problem.topologies[t]
     taken = view.frozen_slots()
@@ -313,7 +251,7 @@ def _spread(view: _View, t: int) -> list[Violation]:
     return found
 
 
-def _colocate(view: _View, t: int) -> list[Violation]:
+def _colocate(view: View, t: int) -> list[Violation]:
     topology = view.problem.topologies[t]
     found = []
     members = view.by_component(t)
