@@ -23,7 +23,7 @@ class Stability:
     downtime_secs: float | None = None
     """Mean of the measured ones, newest weighing most; None until a move was measured."""
     damping: int = 1
-    last_move_ms: int | None = None
+    _calm_since_ms: int | None = None
     _recent: list[dict[Executor, str]] = field(default_factory=list)
 
     def moved(
@@ -34,17 +34,18 @@ class Stability:
         returned = any(_similar(nodes, past) for past in self._recent)
         self.damping = min(MAX_DAMPING, self.damping * 2) if returned else self.damping
         self._recent = [*self._recent, _nodes(old)][-REMEMBERED:]
-        self.last_move_ms = now_ms
+        self._calm_since_ms = now_ms
         return returned
 
     def cooldown_secs(self, configured: int, now_ms: int) -> int:
         """The cooldown in force, after calming down if there has been reason to."""
-        if self.last_move_ms is None:
-            return 0
+        if self._calm_since_ms is None:
+            return configured
         while self.damping > 1:
             calm_ms = 4 * configured * self.damping * 1000
-            if now_ms - self.last_move_ms < calm_ms:
+            if now_ms - self._calm_since_ms < calm_ms:
                 break
+            self._calm_since_ms += calm_ms
             self.damping //= 2
         return configured * self.damping
 
