@@ -151,8 +151,7 @@ class LocalCluster:
         for name in names:
             self._spawn(daemons, name)
         progress("waiting for Nimbus and the supervisors")
-        expected = {node.id for node in self._state.nodes}
-        self._wait(lambda: expected <= self._registered(), "Nimbus or a supervisor", names)
+        self._wait(self._all_registered, "Nimbus or a supervisor", names)
         self._state.ready = True
         self._state.save(self._directory)
 
@@ -288,8 +287,7 @@ class LocalCluster:
 
     def wait_ready(self, timeout_secs: float = START_TIMEOUT_SECS) -> ClusterView:
         """Waits until Nimbus answers and every supervisor is registered."""
-        expected = {node.id for node in self._state.nodes}
-        self._wait(lambda: expected <= self._registered(), "the cluster", [], timeout_secs)
+        self._wait(self._all_registered, "the cluster", [], timeout_secs)
         with self.nimbus() as nimbus:
             return nimbus.cluster()
 
@@ -304,12 +302,18 @@ class LocalCluster:
         self._state.processes[name] = daemons.start(name)
         self._state.save(self._directory)
 
-    def _registered(self) -> set[str]:
+    def _all_registered(self) -> bool:
+        """Whether Nimbus answers and knows every supervisor and every Nimbus that runs."""
         try:
             with self.nimbus(timeout_secs=5.0) as nimbus:
-                return {supervisor.id for supervisor in nimbus.cluster().supervisors}
+                seen = nimbus.cluster()
         except (NimbusUnreachable, NimbusFailed):  # not up yet, or no leader yet
-            return set()
+            return False
+        running = {n.port for n in self._state.nimbuses if self._process(n.daemon).alive()}
+        nodes = {node.id for node in self._state.nodes}
+        return running <= {n.port for n in seen.nimbuses} and nodes <= {
+            supervisor.id for supervisor in seen.supervisors
+        }
 
     def _wait(
         self,

@@ -37,8 +37,13 @@ def plan_cluster(name: str, nodes: int, slots: int, nimbuses: int) -> ClusterSta
         name=name,
         zookeeper_port=next(ports),
         nimbuses=[
-            NimbusNode("nimbus" if i == 1 else f"nimbus-{i}", str(NIMBUS_HOST), next(ports))
-            for i in range(1, nimbuses + 1)
+            NimbusNode(
+                daemon="nimbus" if i == 0 else f"nimbus-{i + 1}",
+                # Storm lists Nimbuses by host alone, so each must have another one.
+                host=str(NIMBUS_HOST + 256 * i),
+                port=next(ports),
+            )
+            for i in range(nimbuses)
         ],
         gateway_port=next(ports) if nimbuses > 1 else None,
         nodes=[

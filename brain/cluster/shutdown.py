@@ -8,6 +8,8 @@ from brain.cluster import processes
 from brain.cluster.daemons import ZOOKEEPER
 from brain.cluster.state import ClusterState
 
+_ROUNDS = 5
+
 
 def end_all_processes(directory: Path, state: ClusterState | None) -> bool:
     """Supervisors first, so that they do not restart workers; ZooKeeper last.
@@ -20,9 +22,10 @@ def end_all_processes(directory: Path, state: ClusterState | None) -> bool:
     zookeeper = recorded.pop(ZOOKEEPER, None)
     nodes = {node.id for node in state.nodes} if state is not None else set()
     processes.stop([ref for name, ref in recorded.items() if name in nodes], grace_secs=3.0)
-    # Again until none is left: one may have been forked while the list was made.
-    while others := {*recorded.values(), *processes.find_marked(directory)} - {zookeeper}:
-        others = {ref for ref in others if ref is not None and ref.alive()}
+    # Again while there are any: one may have been forked while the list was made.
+    for _ in range(_ROUNDS):
+        marked = {*recorded.values(), *processes.find_marked(directory)} - {zookeeper}
+        others = [ref for ref in marked if ref is not None and ref.alive()]
         if not others:
             break
         found = True

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 from brain.cluster.locks import exclusive
 from brain.cluster.paths import cache_root
 from brain.cluster.prerequisites import find_maven
+from brain.cluster.storm_yaml import SCHEDULER_CLASS
 from brain.errors import BadInput, StormbrainError
 
 STORM_VERSION = "2.8.3"
@@ -96,9 +98,22 @@ def find_plugin_jar(given: Path | None = None) -> Path | None:
     if given is not None:
         if not given.is_file():
             raise BadInput(str(given), "there is no plugin jar here", "build it: make plugin")
-        return given.resolve()
+        return _checked(given.resolve())
     built = Path(__file__).parents[2] / "storm-plugin" / "target" / PLUGIN_JAR_NAME
-    return built if built.is_file() else None
+    return _checked(built) if built.is_file() else None
+
+
+def _checked(jar: Path) -> Path:
+    """A jar without the scheduler would end Nimbus at its start, so it is refused here."""
+    wanted = f"{SCHEDULER_CLASS.replace('.', '/')}.class"
+    try:
+        with zipfile.ZipFile(jar) as packed:
+            if wanted in packed.namelist():
+                return jar
+            wrong = f"has no {SCHEDULER_CLASS}"
+    except zipfile.BadZipFile:
+        wrong = "is not a jar"
+    raise BadInput(str(jar), wrong, "build it anew (make plugin), or use --no-plugin")
 
 
 def link_cluster_home(home: Path, cached: Path, plugin_jar: Path | None) -> None:

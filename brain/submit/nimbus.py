@@ -207,7 +207,8 @@ class NimbusClient:
         except TApplicationException as e:
             self.close()
             raise NimbusFailed(
-                f"Nimbus at {self.address} failed on {call}: {e.message}", "see Nimbus's log"
+                f"Nimbus at {self.address} failed on {call}: {_first_line(str(e))}",
+                "see Nimbus's log",
             ) from e
         except (OSError, TTransportException, TException) as e:
             shown = self.address
@@ -221,13 +222,22 @@ class NimbusClient:
         """The connection to the leader, which may be another Nimbus than the one asked."""
         if self._client is None:
             self._client = self._open(*self._seed)
-            leader = self._client.getLeader()
+            leader = self._leader_of(self._client)
             if leader is not None and (leader.host, leader.port) != self._seed:
                 self._client.close()
                 self._client = None
                 self._address = (leader.host, leader.port)
                 self._client = self._open(*self._address)
         return self._client
+
+    @staticmethod
+    def _leader_of(client: Any) -> Any:
+        try:
+            return client.getLeader()
+        except TApplicationException as e:
+            if e.type == TApplicationException.MISSING_RESULT:  # null: none is elected yet
+                return None
+            raise
 
     def _open(self, host: str, port: int) -> Any:
         return make_client(

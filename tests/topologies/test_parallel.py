@@ -1,0 +1,66 @@
+"""The lines of Parallel stay straight under Storm's fields grouping."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+
+import pytest
+
+from topologies.common.java_hash import fields_grouping_index
+from topologies.parallel import OPTIONS_KEY, Options, build, line_keys, line_tuples
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 7, 10, 80])
+def test_every_key_of_a_spout_task_stays_on_its_line(lines: int) -> None:
+    for line in range(lines):
+        keys = list(islice(line_keys(0, line, lines), 20))
+        assert {fields_grouping_index([key], lines) for key in keys} == {line}
+
+
+def test_keys_are_128_bit_md5_values_and_all_different() -> None:
+    keys = [tup[0] for line in range(3) for tup in line_tuples(Options(keys=500), line, 3)]
+    assert len(set(keys)) == 1500
+    assert all(len(bytes.fromhex(key)) == 16 for key in keys)
+
+
+def test_the_seed_alone_decides_what_is_emitted() -> None:
+    first = line_tuples(Options(seed=1, payload=50), 2, 3)
+    assert line_tuples(Options(seed=1, payload=50), 2, 3) == first
+    assert line_tuples(Options(seed=2, payload=50), 2, 3) != first
+
+
+def test_the_payload_has_the_size_asked_for() -> None:
+    assert {len(payload) for _, payload in line_tuples(Options(payload=3072, keys=5), 0, 3)} == {
+        3072
+    }
+    assert all(len(values) == 1 for values in line_tuples(Options(), 0, 3))
+
+
+def test_the_topology_is_a_chain_grouped_on_the_key() -> None:
+    topology = build(Options(depth=4, parallelism=5, payload=10))
+    assert {c.common.parallelism_hint for c in topology.thrift_bolts.values()} == {5}
+    inputs = {}
+    for name, bolt in topology.thrift_bolts.items():
+        [(stream, grouping)] = bolt.common.inputs.items()
+        inputs[name] = stream.componentId
+        assert grouping.fields == ["key"]
+    assert inputs == {"bolt-1": "spout", "bolt-2": "bolt-1", "bolt-3": "bolt-2", "bolt-4": "bolt-3"}
+    assert not topology.thrift_bolts["bolt-4"].common.streams
+    assert topology.thrift_spouts["spout"].common.streams["default"].output_fields == [
+        "key",
+        "payload",
+    ]
+
+
+def test_components_get_back_the_options_from_the_configuration() -> None:
+    options = Options(depth=2, acking=False, rate=5.0)
+    config = json.loads(json.dumps(build(options).config))
+    assert Options(**config[OPTIONS_KEY]) == options
+    assert config["topology.acker.executors"] == 0
+
+
+@pytest.mark.parametrize("wrong", [{"depth": 0}, {"parallelism": 0}, {"rate": -1}, {"payload": -1}])
+def test_impossible_options_are_refused_by_name(wrong: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Options(**wrong)
