@@ -12,7 +12,6 @@ is the count of every word at the end of the stream, whatever was replayed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +21,6 @@ from streamparse import Grouping, Topology
 from topologies.common.bolt import FinalBolt, Logic, StatefulBolt, StatelessBolt, output_fields
 from topologies.common.counting import CountLogic, LatestCountLogic
 from topologies.common.dataset_spout import DatasetSpout
-from topologies.common.events import Event
 from topologies.common.options import RunOptions, component, hosts, make_topology, watermarks
 from topologies.common.spout import source_outputs
 from topologies.data.dataset import Dataset
@@ -99,8 +97,3 @@ def build(options: Options) -> type[Topology]:
         {"source": source, "split": split, "count": count, "consumer": consumer},
         options.config(pins),
     )
-
-
-def batch_result(events: Iterable[Event]) -> dict[str, int]:
-    """The same counts, computed at once."""
-    return dict(Counter(word for _, (_, sentence) in events for word in words_of(sentence)))

@@ -75,6 +75,9 @@ class LocalStorm:
             for i in range(len(self._tasks_of[name]))
         ]
 
+    def components(self) -> tuple[str, ...]:
+        return tuple(sorted(self._specs))
+
     def run(self, steps: int) -> int:
         """Makes up to ``steps`` deliveries or spout calls; the number made with any effect."""
         made = 0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from streamparse import Bolt
 
-from topologies.common.identity import END_OF_TIME, SeenIds, tuple_id
+from topologies.common.identity import END_OF_TIME, SeenIds
 from topologies.common.journal import FileJournal, Journal, NoJournal
 from topologies.common.results import TaskReport
 from topologies.common.task import COMPONENT_KEY, WATERMARK, RunSettings, TaskPlace
@@ -57,6 +57,7 @@ class BenchBolt(Bolt):  # type: ignore[misc]
         self.settings = RunSettings.from_conf(storm_conf)
         self.place = TaskPlace.from_context(context)
         self.options: dict[str, Any] = storm_conf.get(COMPONENT_KEY, {})
+        self.run_id = str(storm_conf.get("storm.id") or storm_conf.get("topology.name", "run"))
         self.report = TaskReport(self.settings.results_path, self.place.name)
         self.setup()
 
@@ -119,6 +120,10 @@ class StatefulBolt(BenchBolt):
     def logic(self) -> Logic:
         raise NotImplementedError
 
+    def payload(self, tup: Any) -> list[Any]:
+        """What the logic is given of a tuple; an operator with several inputs may tell them."""
+        return list(tup.values[:-2])
+
     def setup(self) -> None:
         self._level = int(self.options.get("level", 1))
         self._logic = self.logic()
@@ -133,6 +138,7 @@ class StatefulBolt(BenchBolt):
         snapshot, records = self._journal.restore()
         if snapshot is not None:
             self._load(snapshot)
+            self.report.count("restored")
         for kind, *content in records:
             if kind == "tuple":
                 self._insert(content[0], content[1])
@@ -144,7 +150,8 @@ class StatefulBolt(BenchBolt):
         if tup.stream == WATERMARK:
             self._process_watermark(*tup.values)
             return
-        *values, name, intended = tup.values
+        name, intended = tup.values[-2:]
+        values = self.payload(tup)
         self._arrived(intended)
         if not self.dedupe or self._seen.first_time(name):
             if not self.durable_store:
@@ -185,6 +192,7 @@ class StatefulBolt(BenchBolt):
         low = min(reached, default=-1)
         if low > self._low:
             self._low = low
+            self._seen.settle_windows(low)
             outputs = list(self._logic.advance(low))
             if outputs:
                 self._unconfirmed.setdefault(source, []).append((seq, outputs))
@@ -239,7 +247,7 @@ class TallyLogic:
     def advance(self, watermark: int) -> Iterable[Output]:
         if watermark >= END_OF_TIME:
             for source, (count, checksum) in sorted(self._tally.items()):
-                yield Output([source, count, checksum], tuple_id(f"{self._task}/{source}", 0))
+                yield Output([source, count, checksum], f"{self._task}/{source}")
 
     def state(self) -> Any:
         return self._tally

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from streamparse import Grouping, Topology
@@ -93,6 +94,13 @@ def make_topology(name: str, components: dict[str, Any], config: dict[str, Any])
     class_name = "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
     made: type[Topology] = TopologyType(class_name, (Topology,), {**components, "config": config})
     return made
+
+
+def data_directory(data_dir: str, source: str) -> str:
+    """A source's files: the directory of its name in ``data_dir``, if there is one, else all."""
+    if data_dir and (Path(data_dir) / source).is_dir():
+        return str(Path(data_dir) / source)
+    return data_dir
 
 
 def hosts(text: str) -> list[str]:

@@ -1,0 +1,229 @@
+"""OpenGov (Fischer et al. 2013, section 4.1; Fischer and Bernstein 2015, figure 2).
+
+::
+
+    ticker (T) ─► aggregate (A) ─► ratio (B) ─► filter (F) ─┐
+       P/2             P              P             P       ▼
+    contracts (C) ──────────────────────────────────────► join (J) ─global─► output (O)
+       P/2                                                   P                   1
+
+All edges but the last are fields groupings on the company.
+Which companies double their share price within 20 days and are awarded a government contract in
+the same time? A takes minimum and maximum price over 20 days, every day; B their ratio; F keeps
+ratios above 2; J joins with the contracts by company and time, and evicts what is too old. P is
+the number of machines, and so is the number of spout tasks. The same query in XML:
+``topologies/queries/opengov.xml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamparse import Grouping, Topology
+
+from topologies.common.bolt import (
+    Logic,
+    Output,
+    SinkBolt,
+    StatefulBolt,
+    StatelessBolt,
+    output_fields,
+)
+from topologies.common.dataset_spout import DatasetSpout
+from topologies.common.events import Event
+from topologies.common.identity import window_id
+from topologies.common.options import (
+    RunOptions,
+    at_least_one,
+    component,
+    data_directory,
+    make_topology,
+    watermarks,
+)
+from topologies.common.spout import source_outputs
+from topologies.common.windows import SlidingWindows
+from topologies.data.dataset import Dataset
+from topologies.data.opengov import DAY_MS, US, WC, Contracts, Ticker
+from topologies.data.triples import iri, plain_value
+from topologies.katts.join import LEFT, RIGHT, TemporalJoin
+
+
+@dataclass(frozen=True)
+class Options(RunOptions):
+    """The paper's values for a cluster of 10 machines."""
+
+    machines: int = 10
+    """P: tasks of each bolt but the output, and of both spouts together."""
+    awards: int = 0
+    """How many contracts to generate (``events`` is the number of prices); 0: a fifth of it."""
+    window_days: int = 20
+    step_days: int = 1
+    factor: float = 2.0
+    companies: int = 200
+    """Companies to generate data for."""
+
+
+class TickerReader(DatasetSpout):
+    outputs = source_outputs("company", "price", "time")
+
+    def dataset(self) -> Dataset:
+        return Ticker(companies=int(self.options.get("companies", 200)))
+
+    def payload(self, events: Iterable[Event]) -> Iterator[Event]:
+        return prices(events)
+
+
+class ContractReader(DatasetSpout):
+    outputs = source_outputs("company", "agency", "contract", "time")
+
+    def dataset(self) -> Dataset:
+        return Contracts(companies=int(self.options.get("companies", 200)))
+
+    def payload(self, events: Iterable[Event]) -> Iterator[Event]:
+        return awards(events)
+
+
+def prices(triples: Iterable[Event]) -> Iterator[Event]:
+    """Company, price and time of each quotation."""
+    for time, _, about in _subjects(triples):
+        price, company = about.get(iri(WC + "PRC")), about.get(iri(WC + "COMNAM"))
+        if price is not None and company is not None and iri(WC + "TICKER") in about:
+            yield time, [plain_value(company), float(plain_value(price)), time]
+
+
+def awards(triples: Iterable[Event]) -> Iterator[Event]:
+    """Company, agency, contract and time of each award."""
+    for time, subject, about in _subjects(triples):
+        agency, company = about.get(iri(US + "agencyid")), about.get(iri(US + "vendorname"))
+        if agency is not None and company is not None and iri(US + "obligatedamount") in about:
+            contract = plain_value(subject)
+            yield time, [plain_value(company), plain_value(agency), contract, time]
+
+
+def _subjects(triples: Iterable[Event]) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """The triples of one time, gathered by subject."""
+    group: dict[str, dict[str, str]] = {}
+    time = -1
+    for when, (subject, predicate, obj) in triples:
+        if when != time:
+            yield from ((time, s, about) for s, about in group.items())
+            group, time = {}, when
+        group.setdefault(subject, {})[predicate] = obj
+    yield from ((time, s, about) for s, about in group.items())
+
+
+class PriceRangeLogic:
+    """Lowest and highest price by company over the sliding window."""
+
+    def __init__(self, window_ms: int, step_ms: int) -> None:
+        self._windows = SlidingWindows(window_ms, step_ms)
+
+    def insert(self, values: Sequence[Any], name: str) -> Iterable[Output]:
+        company, price, time = values
+        self._windows.add(company, time, [price])
+        return ()
+
+    def again(self, values: Sequence[Any], name: str) -> Iterable[Output]:
+        return ()
+
+    def advance(self, watermark: int) -> Iterator[Output]:
+        for company, end, (seen,) in self._windows.close(watermark):
+            values = [company, seen.minimum, seen.maximum, end]
+            yield Output(values, window_id("range", company, end))
+
+    def state(self) -> Any:
+        return self._windows.state()
+
+    def load(self, state: Any) -> None:
+        self._windows.load(state)
+
+
+class PriceRangeBolt(StatefulBolt):
+    outputs = output_fields("company", "lowest", "highest", "time")
+
+    def logic(self) -> Logic:
+        return PriceRangeLogic(self.options["window_ms"], self.options["step_ms"])
+
+
+class RatioBolt(StatelessBolt):
+    outputs = output_fields("company", "lowest", "highest", "factor", "time")
+
+    def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
+        company, lowest, highest, time = values
+        return [[company, lowest, highest, highest / lowest, time]] if lowest > 0 else []
+
+
+class RatioFilter(StatelessBolt):
+    outputs = output_fields("company", "lowest", "highest", "factor", "time")
+
+    def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
+        return [list(values)] if values[3] > self.options["factor"] else []
+
+
+class ContractJoin(StatefulBolt):
+    outputs = output_fields("company", "lowest", "highest", "factor", "agency", "contract", "time")
+    dedupe = False
+
+    def logic(self) -> Logic:
+        return TemporalJoin(key_width=1, min_lag=0, max_lag=self.options["window_ms"])
+
+    def payload(self, tup: Any) -> list[Any]:
+        return [RIGHT if tup.component == "contracts" else LEFT, *tup.values[:-2]]
+
+
+class OpenGovOutput(SinkBolt):
+    def fields(self, values: Sequence[Any]) -> dict[str, Any]:
+        names = ("company", "lowest", "highest", "factor", "agency", "contract", "time")
+        return dict(zip(names, values, strict=True))
+
+
+def build(options: Options) -> type[Topology]:
+    machines = options.machines
+    spouts = at_least_one(machines / 2)
+    ticker = TickerReader.spec(
+        name="ticker",
+        par=spouts,
+        config=component(
+            levels=2,
+            companies=options.companies,
+            data_dir=data_directory(options.data_dir, "ticker"),
+        ),
+    )
+    contracts = ContractReader.spec(
+        name="contracts",
+        par=spouts,
+        config=component(
+            levels=2,
+            companies=options.companies,
+            events=options.awards or options.events // 5,
+            data_dir=data_directory(options.data_dir, "contracts"),
+        ),
+    )
+    window = component(
+        level=1, window_ms=options.window_days * DAY_MS, step_ms=options.step_days * DAY_MS
+    )
+    company = Grouping.fields("company")
+    aggregate = PriceRangeBolt.spec(
+        name="aggregate",
+        inputs={ticker: company, **watermarks(ticker)},
+        par=machines,
+        config=window,
+    )
+    ratio = RatioBolt.spec(name="ratio", inputs={aggregate: company}, par=machines)
+    doubled = RatioFilter.spec(
+        name="filter",
+        inputs={ratio: company},
+        par=machines,
+        config=component(factor=options.factor),
+    )
+    join = ContractJoin.spec(
+        name="join",
+        inputs={doubled: company, contracts: company, **watermarks(ticker, contracts)},
+        par=machines,
+        config=component(level=2, window_ms=options.window_days * DAY_MS),
+    )
+    output = OpenGovOutput.spec(name="output", inputs={join: Grouping.GLOBAL}, par=1)
+    stages = (ticker, contracts, aggregate, ratio, doubled, join, output)
+    return make_topology("opengov", {stage.name: stage for stage in stages}, options.config())

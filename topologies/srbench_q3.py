@@ -1,0 +1,163 @@
+"""SRBench query 3 (Fischer et al. 2013, section 4.1, figure 2): hurricane-like conditions.
+
+::
+
+    reader ──fields(sensor)──► aggregate ──fields(sensor)──► filter ──global──► output
+      12                           48                          48                 1
+
+The reader finds wind speeds in the stations' triples; the aggregate takes the minimum over 3
+hours every hour; the filter keeps the windows with at least 74 mph; the output writes them down.
+The same query in XML: ``topologies/queries/srbench-q3.xml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streamparse import Grouping, Topology
+
+from topologies.common.bolt import (
+    Logic,
+    Output,
+    SinkBolt,
+    StatefulBolt,
+    StatelessBolt,
+    output_fields,
+)
+from topologies.common.dataset_spout import DatasetSpout
+from topologies.common.events import Event
+from topologies.common.identity import window_id
+from topologies.common.options import RunOptions, component, make_topology, watermarks
+from topologies.common.spout import source_outputs
+from topologies.common.windows import SlidingWindows
+from topologies.data.dataset import Dataset
+from topologies.data.srbench import OM_OWL, WEATHER, SRBench
+from topologies.data.triples import iri, plain_value
+
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True)
+class Options(RunOptions):
+    """The paper's values: 12 machines, 48 tasks for each operator that neither reads nor writes."""
+
+    readers: int = 12
+    tasks: int = 48
+    """Tasks of the aggregate and of the filter."""
+    window_hours: int = 3
+    step_hours: int = 1
+    least_mph: float = 74.0
+    stations: int = 60
+    """Stations to generate data for."""
+
+
+class WindSpeedReader(DatasetSpout):
+    outputs = source_outputs("sensor", "speed", "time")
+
+    def dataset(self) -> Dataset:
+        return SRBench(stations=int(self.options.get("stations", 60)))
+
+    def payload(self, events: Iterable[Event]) -> Iterator[Event]:
+        return wind_speeds(events)
+
+
+def wind_speeds(triples: Iterable[Event]) -> Iterator[Event]:
+    """Sensor, speed and time of each observation of wind speed.
+
+    An observation's triples have one time and come together, its value in any order among them.
+    """
+    group: dict[str, dict[str, str]] = {}
+    time = -1
+    for when, (subject, predicate, obj) in triples:
+        if when != time:
+            yield from _speeds_of(time, group)
+            group, time = {}, when
+        group.setdefault(subject, {})[predicate] = obj
+    yield from _speeds_of(time, group)
+
+
+def _speeds_of(time: int, group: dict[str, dict[str, str]]) -> Iterator[Event]:
+    for about in group.values():
+        if about.get(iri(OM_OWL + "observedProperty")) != iri(WEATHER + "WindSpeed"):
+            continue
+        sensor = about.get(iri(OM_OWL + "procedure"))
+        result = group.get(about.get(iri(OM_OWL + "result"), ""), {})
+        value = result.get(iri(OM_OWL + "floatValue"))
+        if sensor is not None and value is not None:
+            yield time, [plain_value(sensor), float(plain_value(value)), time]
+
+
+class LowestSpeedLogic:
+    """The minimum by sensor over the sliding window."""
+
+    def __init__(self, window_ms: int, step_ms: int) -> None:
+        self._windows = SlidingWindows(window_ms, step_ms)
+
+    def insert(self, values: Sequence[Any], name: str) -> Iterable[Output]:
+        sensor, speed, time = values
+        self._windows.add(sensor, time, [speed])
+        return ()
+
+    def again(self, values: Sequence[Any], name: str) -> Iterable[Output]:
+        return ()
+
+    def advance(self, watermark: int) -> Iterator[Output]:
+        for sensor, end, (speeds,) in self._windows.close(watermark):
+            yield Output([sensor, speeds.minimum, end], window_id("lowest", sensor, end))
+
+    def state(self) -> Any:
+        return self._windows.state()
+
+    def load(self, state: Any) -> None:
+        self._windows.load(state)
+
+
+class LowestSpeedBolt(StatefulBolt):
+    outputs = output_fields("sensor", "lowest", "time")
+
+    def logic(self) -> Logic:
+        return LowestSpeedLogic(self.options["window_ms"], self.options["step_ms"])
+
+
+class HurricaneFilter(StatelessBolt):
+    outputs = output_fields("sensor", "lowest", "time")
+
+    def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
+        return [list(values)] if values[1] >= self.options["least_mph"] else []
+
+
+class HurricaneOutput(SinkBolt):
+    def fields(self, values: Sequence[Any]) -> dict[str, Any]:
+        return {"sensor": values[0], "lowest": values[1], "time": values[2]}
+
+
+def build(options: Options) -> type[Topology]:
+    reader = WindSpeedReader.spec(
+        name="reader",
+        par=options.readers,
+        config=component(levels=1, stations=options.stations),
+    )
+    aggregate = LowestSpeedBolt.spec(
+        name="aggregate",
+        inputs={reader: Grouping.fields("sensor"), **watermarks(reader)},
+        par=options.tasks,
+        config=component(
+            level=1,
+            window_ms=options.window_hours * _HOUR_MS,
+            step_ms=options.step_hours * _HOUR_MS,
+        ),
+    )
+    hurricanes = HurricaneFilter.spec(
+        name="filter",
+        inputs={aggregate: Grouping.fields("sensor")},
+        par=options.tasks,
+        config=component(least_mph=options.least_mph),
+    )
+    output = HurricaneOutput.spec(name="output", inputs={hurricanes: Grouping.GLOBAL}, par=1)
+    return make_topology(
+        "srbench-q3",
+        {"reader": reader, "aggregate": aggregate, "filter": hurricanes, "output": output},
+        options.config(),
+    )
