@@ -120,7 +120,9 @@ def _random_topology(
         fields["max_executors_per_worker"] = int(rng.integers(1, 6))
     if names and rng.random() < 0.3:
         chosen = rng.choice([x.id for x in nodes], size=int(rng.integers(1, len(nodes) + 1)))
-        fields["pin"] = {names[int(rng.integers(len(names)))]: tuple(dict.fromkeys(map(str, chosen)))}
+        fields["pin"] = {
+            names[int(rng.integers(len(names)))]: tuple(dict.fromkeys(map(str, chosen)))
+        }
     if names and rng.random() < 0.3:
         fields["spread"] = (names[int(rng.integers(len(names)))],)
     if len(names) > 1 and rng.random() < 0.3:
