@@ -219,6 +219,8 @@ class BrainCore:
         self._finish(task.topology_id, decision, now_ms)
         if decision.outcome is not Outcome.MOVE or decision.mode == "dry-run":
             return decision, None
+        if task.topology_id in self.records:
+            self.records[task.topology_id].busy = True  # until it is written
         return decision, Draft(plan, "proposals" if decision.mode == "advise" else "plans")
 
     def assess(self, task: SolveTask, result: Result, now_ms: int) -> tuple[Decision, Plan]:
@@ -288,8 +290,25 @@ class BrainCore:
         record = self.records.get(stored.plan.topology_id)
         if record is not None:
             record.plan, record.plan_state, record.rejections = stored, PlanState.PENDING, 0
+            record.busy = False
+
+    def on_not_written(self, topology_id: str) -> None:
+        """The draft went elsewhere (a proposal) or could not be written; life goes on."""
+        if topology_id in self.records:
+            self.records[topology_id].busy = False
 
     # ------------------------------------------------------------ what is answered
+
+    def awaits_first_placement(self) -> bool:
+        """Whether a topology without assignment could be placed by its profile, and is not yet."""
+        return any(
+            not r.view.assignment
+            and r.profile is not None
+            and r.plan is None
+            and r.settings["mode"] == "auto"
+            and (r.busy or r.computed_ms is None)
+            for r in self.records.values()
+        )
 
     def references(self) -> list[PlanRef]:
         """Plans that fit the latest snapshot, pending or in force.
@@ -407,7 +426,10 @@ class BrainCore:
 
     def _traffic(self, settings: TopologySettings) -> TopologyTraffic:
         return TopologyTraffic(
-            settings["observe.secs"], self.settings["max.edges"], settings["window.secs"]
+            settings["observe.secs"],
+            self.settings["max.edges"],
+            settings["window.secs"],
+            self.settings["reports.per.worker.per.minute"],
         )
 
     def _early_traffic(self, topology_id: str) -> TopologyTraffic | None:

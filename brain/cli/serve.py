@@ -57,6 +57,7 @@ def serve(
     logging.getLogger("kazoo").setLevel(logging.WARNING)
     host, port = _split(listen)
     values = {**_read_yaml(config), **parse_pairs(settings or [])}
+    chosen = Settings.read(values, str(config or "--set"))
     hosts = zookeeper_hosts(zookeeper, cluster)
     directory = state_dir or _default_state_dir()
     directory.mkdir(parents=True, exist_ok=True)
@@ -66,6 +67,7 @@ def serve(
         timeout=6,
         connection_retry=KazooRetry(max_tries=-1, max_delay=5),
         command_retry=KazooRetry(max_tries=3, max_delay=1),
+        **_credentials(chosen["zookeeper.auth"]),
     )
     client.start_async()
     stop = threading.Event()
@@ -74,7 +76,7 @@ def serve(
     if not _wait_connected(client, hosts, stop):
         return
     runtime = BrainRuntime(
-        Settings.read(values, str(config or "--set")),
+        chosen,
         client,
         directory,
         host,
@@ -88,6 +90,24 @@ def serve(
     runtime.stop()
     client.stop()
     client.close()
+
+
+def _credentials(auth: str | None) -> dict[str, Any]:
+    """With credentials, our znodes are ours to write and the shim's to read."""
+    if auth is None:
+        return {}
+    from kazoo.security import make_acl, make_digest_acl
+
+    user, colon, password = auth.partition(":")
+    if not colon or not user or not password:
+        raise BadInput("brain.scheduler.zookeeper.auth", "must be user:password")
+    return {
+        "auth_data": [("digest", auth)],
+        "default_acl": [
+            make_digest_acl(user, password, all=True),
+            make_acl("world", "anyone", read=True),
+        ],
+    }
 
 
 def _wait_connected(client: Any, hosts: str, stop: threading.Event) -> bool:

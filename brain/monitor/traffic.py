@@ -61,13 +61,24 @@ class Rates:
 class _Worker:
     sequences: deque[int]
     offsets: deque[int]
+    arrivals: deque[int]
+
+    def too_many(self, now_ms: int) -> bool:
+        """Whether the last minute is full; else this arrival is noted."""
+        if len(self.arrivals) == self.arrivals.maxlen and now_ms - self.arrivals[0] < 60_000:
+            return True
+        self.arrivals.append(now_ms)
+        return False
 
 
 class TopologyTraffic:
     """The sliding windows of one topology. Not thread-safe; times are ms of the brain's clock."""
 
-    def __init__(self, span_secs: int, max_edges: int, window_secs: int = 5) -> None:
+    def __init__(
+        self, span_secs: int, max_edges: int, window_secs: int = 5, reports_per_minute: int = 120
+    ) -> None:
         """``span_secs`` is how far back rates can be asked for, in steps of about a window."""
+        self._reports_per_minute = reports_per_minute
         bucket_ms = max(window_secs * 1000, span_secs * 1000 // 60)
         buckets = -(-span_secs * 1000 // bucket_ms) + 2
         self._edges = Ring(2, buckets, bucket_ms, max_edges)
@@ -78,6 +89,8 @@ class TopologyTraffic:
         self.first_traffic_ms: int | None = None
         self.last_report_ms: int | None = None
         self.duplicates = 0
+        self.refused = 0
+        """Reports beyond the rate that one worker may send."""
         self.late = 0
 
     @property
@@ -93,6 +106,9 @@ class TopologyTraffic:
         worker = self._worker(report.worker_id)
         if report.sequence in worker.sequences:
             self.duplicates += 1
+            return False
+        if worker.too_many(arrived_ms):
+            self.refused += 1
             return False
         worker.sequences.append(report.sequence)
         worker.offsets.append(arrived_ms - report.end_ms)
@@ -162,7 +178,11 @@ class TopologyTraffic:
     def _worker(self, worker_id: str) -> _Worker:
         worker = self._workers.get(worker_id)
         if worker is None:
-            worker = _Worker(deque(maxlen=_SEQUENCES_REMEMBERED), deque(maxlen=_OFFSETS_REMEMBERED))
+            worker = _Worker(
+                deque(maxlen=_SEQUENCES_REMEMBERED),
+                deque(maxlen=_OFFSETS_REMEMBERED),
+                deque(maxlen=self._reports_per_minute),
+            )
             self._workers[worker_id] = worker
             if len(self._workers) > _WORKERS_REMEMBERED:
                 self._workers.popitem(last=False)

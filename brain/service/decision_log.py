@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from kazoo.client import KazooClient
@@ -16,11 +18,14 @@ log = logging.getLogger(__name__)
 KEPT_IN_ZOOKEEPER = 20
 MAX_FILE_BYTES = 32 * 1024 * 1024
 MAX_MOVES_IN_ZOOKEEPER = 200
+KEPT_FILES = 200
+"""Decision files with their whole problem, for `stormbrain replay`."""
 
 
 class DecisionLog:
     def __init__(self, directory: Path, client: KazooClient, root: str) -> None:
         self._file = directory / "decisions.jsonl"
+        self._folder = directory / "decisions"
         self._zk = client
         self._root = f"{root.rstrip('/')}/decisions"
 
@@ -38,6 +43,19 @@ class DecisionLog:
             self._append_to_zookeeper(decision.topology_id, record)
         except KazooException as e:
             log.warning("%s: decision not kept in ZooKeeper: %s", decision.topology_id, e)
+
+    def keep_inputs(self, decision: Decision, document: Mapping[str, object]) -> None:
+        """Writes what the decision was made from, for `stormbrain replay`; never raises."""
+        name = f"{decision.time_ms}-{decision.topology_name}-{decision.id}.json.gz"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            aside = self._folder / f".{decision.id}.part"
+            aside.write_bytes(gzip.compress(json.dumps(document, default=str).encode(), 5))
+            aside.replace(self._folder / name)
+            for old in sorted(self._folder.glob("*.json.gz"))[:-KEPT_FILES]:
+                old.unlink(missing_ok=True)
+        except OSError as e:
+            log.warning("%s: decision file not written: %s", decision.topology_id, e)
 
     def forget(self, topology_id: str) -> None:
         try:

@@ -11,6 +11,7 @@ import dataclasses
 import hmac
 import logging
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,19 @@ from brain.plans.codec import UnreadablePlan
 from brain.plans.election import Election, Leadership
 from brain.plans.plan import StoredPlan
 from brain.plans.store import PlanConflict, PlanStore
+from brain.policy.replay import to_document
 from brain.service.clock import Clock
 from brain.service.decision_log import DecisionLog
 from brain.service.door import Door
+from brain.service.profile_store import ProfileStore
 from brain.service.solver import Solver, SolverFailed
 from brain.service.status import status_of
 
 log = logging.getLogger(__name__)
 
 TICK_SECS = 0.5
+FIRST_PLACEMENT_SECS = 1.2
+"""Of the shim's deadline (2 s by default), for topologies that are placed by their profile."""
 
 
 class BrainRuntime:
@@ -63,6 +68,7 @@ class BrainRuntime:
         root = settings["zookeeper.root"]
         self.store = PlanStore(client, root)
         self.decisions = DecisionLog(state_dir, client, root)
+        self.profiles = ProfileStore(client, root)
         self.election = Election(client, root, self._leader_info, self._leadership_changed)
         self._solver = Solver()
         self._wake = threading.Event()
@@ -70,6 +76,7 @@ class BrainRuntime:
         self._sweep: set[str] = set()
         self._inherited: list[StoredPlan] | None = None
         self._inherit = False
+        self._round_done = threading.Event()
         self._planner = threading.Thread(target=self._plan_for_ever, name="planner", daemon=True)
 
     def start(self) -> None:
@@ -112,14 +119,28 @@ class BrainRuntime:
             if self._inherited is not None:
                 self._sweep.update(self.core.adopt(self._inherited, now))
                 self._inherited = None
+            first_placements = self.core.awaits_first_placement()
+        self._wake.set()
+        if first_placements:
+            self._wait_for_first_placements()
+        with self._lock:
             refs = [] if self._inherit else self.core.references()
             notes = self.core.notes(now)
-        self._wake.set()
         return wire.ScheduleReply(
             [wire.PlanRef(r.topology_id, r.epoch, r.digest) for r in refs],
             leadership.term,
             notes,
         )
+
+    def _wait_for_first_placements(self) -> None:
+        """A topology whose traffic is known is worth a moment: later it would have to move."""
+        deadline = time.monotonic() + FIRST_PLACEMENT_SECS
+        while (left := deadline - time.monotonic()) > 0:
+            self._round_done.clear()
+            with self._lock:
+                if not self.core.awaits_first_placement():
+                    return
+            self._round_done.wait(left)
 
     def report(self, report: Any) -> None:
         self._authorise(report.token)
@@ -173,20 +194,25 @@ class BrainRuntime:
                 log.warning("ZooKeeper: %s; trying again", e or type(e).__name__)
             except Exception:
                 log.exception("the planner failed in this round and goes on")
+            self._round_done.set()
 
     def _plan_once(self) -> None:
         leadership = self.election.leadership
         if leadership is None or self._stopping.is_set():
             return
         if self._inherit:
-            inherited = self._read_all()
+            inherited, profiles = self._read_all(), self.profiles.read_all()
             with self._lock:
                 self._inherited, self._inherit = inherited, False
+                self.core.profiles.update(profiles)
         self._sweep_gone()
         with self._lock:
             tasks = self.core.due(self._clock.now_ms())
+            learnt = self.core.learnt(self._clock.now_ms())
         for task in tasks:
             self._compute(task, leadership)
+        for profile in learnt:
+            self.profiles.write(profile)
 
     def _compute(self, task: SolveTask, leadership: Leadership) -> None:
         built = task.built
@@ -207,26 +233,30 @@ class BrainRuntime:
             decision.seconds, decision.reason,
         )  # fmt: skip
         self.decisions.append(decision)
+        self.decisions.keep_inputs(decision, to_document(task, result, decision))
         if draft is not None:
             self._write(draft, leadership)
 
     def _write(self, draft: Draft, leadership: Leadership) -> None:
         topology_id = draft.plan.topology_id
-        plan = dataclasses.replace(
-            draft.plan,
-            epoch=self.store.next_epoch(topology_id),
-            term=leadership.term,
-            brain=self.id,
-        )
+        stored = None
         try:
+            plan = dataclasses.replace(
+                draft.plan,
+                epoch=self.store.next_epoch(topology_id),
+                term=leadership.term,
+                brain=self.id,
+            )
             stored = self.store.write(plan, leadership.term_version, draft.area)
+            log.info("%s: plan %d written to %s", topology_id, plan.epoch, draft.area)
         except PlanConflict as e:
             log.warning("%s: %s", topology_id, e.message)
-            return
-        log.info("%s: plan %d written to %s", topology_id, plan.epoch, draft.area)
-        if draft.area == "plans":
+        finally:
             with self._lock:
-                self.core.on_written(stored)
+                if stored is not None and draft.area == "plans":
+                    self.core.on_written(stored)
+                else:
+                    self.core.on_not_written(topology_id)
 
     def _read_all(self) -> list[StoredPlan]:
         plans = []

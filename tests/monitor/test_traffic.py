@@ -143,3 +143,11 @@ def test_a_high_last_window_waits_until_it_has_proved_to_last() -> None:
 def test_a_change_that_lasts_is_believed() -> None:
     t = windows_of([500, 500, 500, 500, 50_000, 50_000, 50_000])
     assert float(t.rates(0, 35_000, burst_factor=3.0).tuples[0]) > 4000
+
+
+def test_a_worker_that_floods_is_held_to_its_rate() -> None:
+    t = TopologyTraffic(60, 1000, reports_per_minute=10)
+    taken = [t.add(report("t", n, n, EDGE, TASKS), 5000 + n) for n in range(50)]
+    assert taken.count(True) == 10
+    assert t.refused == 40
+    assert t.add(report("t", 99, 60_000, EDGE, TASKS), 70_000)

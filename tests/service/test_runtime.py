@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from brain.cli.connection import call_brain
 from brain.config import Settings
 from brain.errors import StormbrainError
 from brain.plans.store import PlanStore
+from brain.policy.replay import replay
 from brain.service.decision_log import read_decisions
 from brain.service.runtime import BrainRuntime
 from tests.harness.wire import cluster_state, report, supervisor, topology
@@ -165,3 +168,37 @@ def test_an_impossible_snapshot_is_refused_with_the_field(brain: BrainRuntime) -
     state = cluster_state([supervisor("n1"), supervisor("n1")], [])
     with pytest.raises(StormbrainError, match=r"supervisors\[1\]\.id"):
         call_brain(brain.address, "schedule", state)
+
+
+def test_a_topology_known_from_before_is_placed_by_the_brain_at_once(
+    brain: BrainRuntime, zookeeper: ZooKeeperServer, root: str
+) -> None:
+    nimbus = Nimbus(brain)
+    nimbus.until_plan()
+    empty = cluster_state([supervisor(n) for n in NODES], [])
+    call_brain(brain.address, "schedule", empty)
+    client = zookeeper.client()
+    eventually(lambda: client.exists(f"{root}/profiles/lines"), what="the profile")
+    eventually(lambda: not client.get_children(f"{root}/plans"), what="the old plan to go")
+    again = topology("lines-2-2", {"spout": 3, "bolt": 3}, {}, conf=CONF)
+    state = cluster_state([supervisor(n) for n in NODES], [again])
+
+    # One call suffices unless the machine is so loaded that the brain's short wait runs out.
+    (ref,) = eventually(
+        lambda: call_brain(brain.address, "schedule", state).plans, what="a first placement"
+    )
+    plan = brain.store.read("lines-2-2")
+    assert plan is not None
+    assert plan.plan.epoch == ref.epoch
+    for spout in range(1, 4):
+        placed = plan.plan.executors
+        assert placed[spout, spout][0] == placed[spout + 3, spout + 3][0]
+
+
+def test_every_decision_can_be_replayed(brain: BrainRuntime, tmp_path: Path) -> None:
+    Nimbus(brain).until_plan()
+    (file,) = eventually(lambda: list((tmp_path / "decisions").glob("*.json.gz")), what="a file")
+    found = replay(json.loads(gzip.decompress(file.read_bytes())), solve=True)
+    assert found.recorded[0] == "move"
+    assert found.same
+    assert found.same_placement
