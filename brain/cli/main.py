@@ -29,6 +29,8 @@ COMMAND_MODULES = (
     "brain.cli.demo",
     "brain.cli.solve",
     "brain.cli.config",
+    "brain.cli.replay",
+    "brain.cli.pipeline",
 )
 """Each module has ``register(app)``, which adds its commands."""
 
