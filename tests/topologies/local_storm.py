@@ -109,6 +109,12 @@ class LocalStorm:
             self._start(task)
         self.time_out()
 
+    def tick(self) -> None:
+        """What Storm does once a second."""
+        for task, name in self._component_of.items():
+            if self._specs[name].inputs:
+                self._tasks[task].process_tick(None)
+
     def time_out(self) -> None:
         """Fails every tree whose tuples are no longer on their way (they were lost)."""
         on_the_way = {delivery.id for queue in self._queues.values() for delivery in queue}

@@ -72,6 +72,7 @@ def test_results_survive_restarts_and_replays(name: str, tmp_path: Path, redis_u
 def test_counters_tell_what_went_in_and_out(tmp_path: Path) -> None:
     storm, results = prepare(RUNS["word_count"], tmp_path, "", seed=3)
     run_to_end(storm, results, {})
+    storm.tick()
     counters = read_counters(results)
     emitted = sum(c["events"] for task, c in counters.items() if task.startswith("source."))
     split_in = sum(c["in"] for t, c in counters.items() if t.startswith("split."))

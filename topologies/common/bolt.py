@@ -64,6 +64,10 @@ class BenchBolt(Bolt):  # type: ignore[misc]
     def setup(self) -> None:
         """Called once before the first tuple."""
 
+    def process_tick(self, tup: Any) -> None:
+        """Ticks come once a second where there is a ``results_dir``: time to write counters."""
+        self.report.flush()
+
     def _arrived(self, intended: float) -> None:
         self.report.count("in")
         self.report.latency.record((time.time() - intended) * 1000)

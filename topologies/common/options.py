@@ -71,6 +71,8 @@ class RunOptions:
             "topology.message.timeout.secs": self.timeout_seconds,
             "topology.max.spout.pending": self.max_pending,
         }
+        if self.results_dir:
+            config["topology.tick.tuple.freq.secs"] = 1
         if not self.acking:
             config["topology.acker.executors"] = 0
         pins = {component: hosts for component, hosts in (pins or {}).items() if hosts}
