@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import threading
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from brain.policy.decision import Decision
 log = logging.getLogger(__name__)
 
 KEPT_IN_ZOOKEEPER = 20
+KEPT_IN_MEMORY = 50
 MAX_FILE_BYTES = 32 * 1024 * 1024
 MAX_MOVES_IN_ZOOKEEPER = 200
 KEPT_FILES = 200
@@ -28,10 +31,14 @@ class DecisionLog:
         self._folder = directory / "decisions"
         self._zk = client
         self._root = f"{root.rstrip('/')}/decisions"
+        self._recent: dict[str, deque[dict[str, object]]] = {}
+        self._recalled: set[str] = set()
+        self._lock = threading.Lock()
 
     def append(self, decision: Decision) -> None:
         """Never raises: a full disk or an absent ZooKeeper must not stop the loop."""
         record = decision.to_json()
+        self._remember(decision.topology_id, [record])
         try:
             if self._file.exists() and self._file.stat().st_size > MAX_FILE_BYTES:
                 self._file.replace(self._file.with_suffix(".1.jsonl"))
@@ -57,7 +64,38 @@ class DecisionLog:
         except OSError as e:
             log.warning("%s: decision file not written: %s", decision.topology_id, e)
 
+    def recent(self, topology_id: str) -> list[dict[str, object]]:
+        """The latest decisions of a topology from memory, oldest first; never waits."""
+        with self._lock:
+            return list(self._recent.get(topology_id, ()))
+
+    def recall(self, topology_id: str) -> None:
+        """Brings back, once, what an earlier leader decided; asks ZooKeeper."""
+        if topology_id in self._recalled:
+            return
+        try:
+            earlier = read_decisions(self._zk, self._root, topology_id)
+        except KazooException as e:
+            log.warning("%s: earlier decisions not read: %s", topology_id, e)
+            return
+        self._recalled.add(topology_id)
+        self._remember(topology_id, earlier, earlier=True)
+
+    def _remember(
+        self, topology_id: str, records: list[dict[str, object]], earlier: bool = False
+    ) -> None:
+        with self._lock:
+            kept = self._recent.setdefault(topology_id, deque(maxlen=KEPT_IN_MEMORY))
+            known = {r.get("id") for r in kept} if earlier else set()
+            new = [r for r in records if r.get("id") not in known]
+            self._recent[topology_id] = deque(
+                [*new, *kept] if earlier else [*kept, *new], maxlen=KEPT_IN_MEMORY
+            )
+
     def forget(self, topology_id: str) -> None:
+        with self._lock:
+            self._recent.pop(topology_id, None)
+            self._recalled.discard(topology_id)
         try:
             self._zk.delete(f"{self._root}/{topology_id}")
         except NoNodeError:

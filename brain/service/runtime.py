@@ -32,6 +32,8 @@ from brain.policy.replay import to_document
 from brain.service.clock import Clock
 from brain.service.decision_log import DecisionLog
 from brain.service.door import Door
+from brain.service.inside import Inside
+from brain.service.inspect import AWAY_AFTER_SECS, Inspector
 from brain.service.profile_store import ProfileStore
 from brain.service.solver import Solver, SolverFailed
 from brain.service.status import status_of
@@ -55,6 +57,7 @@ class BrainRuntime:
         port: int = 0,
         advertise: str | None = None,
         brain_id: str | None = None,
+        away_after_secs: float = AWAY_AFTER_SECS,
     ) -> None:
         self._settings = settings
         self._zk = client
@@ -71,6 +74,13 @@ class BrainRuntime:
         self.profiles = ProfileStore(client, root)
         self.election = Election(client, root, self._leader_info, self._leadership_changed)
         self._solver = Solver()
+        self.inspector = Inspector(
+            Inside(
+                self.core, self._lock, self._clock, self.store, self.election, self.decisions,
+                settings, self.id, self.address,
+            ),
+            away_after_secs,
+        )  # fmt: skip
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._sweep: set[str] = set()
@@ -84,6 +94,7 @@ class BrainRuntime:
         self.door.start()
         self.election.start()
         self._planner.start()
+        self.inspector.start()
         log.info("brain %s %s listens on %s", self.id, __version__, self.address)
 
     def stop(self) -> None:
@@ -92,6 +103,7 @@ class BrainRuntime:
         self.door.stop()
         self.election.stop()
         self._solver.stop()
+        self.inspector.stop()
         self._planner.join(timeout=10)
 
     # ------------------------------------------------------------ the door's side
@@ -156,6 +168,10 @@ class BrainRuntime:
             return status_of(
                 self.core, self.id, self.election.leadership, leader, self._clock.now_ms()
             )
+
+    def ask(self, token: str, question: str, arguments: str) -> str:
+        self._authorise(token or None)
+        return self.inspector.answer(question, arguments)
 
     def _authorise(self, token: str | None) -> None:
         expected = self._settings["token"]
