@@ -2,10 +2,11 @@
 
 Three models of the same problem, by the parameter ``formulation``:
 
-- ``fast`` (default): items that are interchangeable are counted, not named
+- ``fast`` (default): items that are interchangeable are counted, not named. Few items are solved
+  by all contents that a node can have (``exact_parts.contents_model``), more by connected pieces
   (``exact_parts.class_model``); where there are too many pieces, the assignment model
-  (``exact_parts.assignment_model``) takes over; where that is too big too, the best placement of
-  a quick heuristic is returned with what bound there is.
+  (``exact_parts.assignment_model``) takes over; where that is too big too, the placement of a
+  quick heuristic is returned with what bound there is.
 - ``assignment``: the assignment model alone.
 - ``paper``: the paper's formulas in PuLP, solved by CBC (``solver`` = highs for HiGHS). It knows
   load and placement only, so it proves nothing where workers, spread or slots matter.
@@ -15,9 +16,8 @@ the proof. Beyond the paper: memory, pins, spread, co-location, workers asked fo
 worker, several topologies, slots. ``proven_optimal`` means that no placement within all limits
 has less traffic between nodes; ``lower_bound`` is what was proven when time ran out.
 
-Parameters: ``formulation``, ``solver``, ``max_pieces`` (20000), ``max_patterns`` (20000),
-``max_columns`` (30000), ``max_items`` (700), ``nodes`` (branch-and-bound nodes instead of θ, for
-repeatable runs).
+Parameters: ``formulation``, ``solver``, ``max_columns`` (8000 a second of θ, at most 20000),
+``max_items`` (700), ``nodes`` (branch-and-bound nodes instead of θ, for repeatable runs).
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brain.algorithms.exact_parts.assignment_model import solve_assignment
-from brain.algorithms.exact_parts.class_model import Outcome, solve_classes
 from brain.algorithms.exact_parts.classes import node_types, twin_classes
+from brain.algorithms.exact_parts.fast import solve_fast
 from brain.algorithms.exact_parts.highs import Budget
 from brain.algorithms.exact_parts.home import keep_home
 from brain.algorithms.exact_parts.items import Items
+from brain.algorithms.exact_parts.outcome import Outcome
 from brain.algorithms.exact_parts.paper_model import solve_paper
 from brain.algorithms.exact_parts.room import TooMany
 from brain.algorithms.parts.finish import finish
 from brain.algorithms.parts.workspace import Workspace
 from brain.model import UNPLACED, Options, Placement, Problem, Result, Status
-
-NO_LIMIT = 1e9
-"""Seconds that stand for no time limit, when the budget is in nodes."""
 
 
 def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
@@ -70,24 +68,19 @@ def solve(problem: Problem, current: Placement | None, options: Options) -> Resu
 
 
 def _solve_items(work: Workspace, items: Items, formulation: str, begin: float) -> Outcome:
-    steps = work.options.params.get("nodes")
-    if steps is not None:
-        steps = int(work.number("nodes", 0, 0, 2**31 - 1))
-
-    def budget() -> Budget:
-        left = work.options.theta - (time.perf_counter() - begin)
-        return Budget(NO_LIMIT if steps is not None else left, work.options.seed, steps)
-
+    steps = None
+    deadline = begin + work.options.theta
+    if "nodes" in work.options.params:
+        steps, deadline = int(work.number("nodes", 0, 0, 2**31 - 1)), math.inf
+    budget = Budget(deadline, work.options.seed, steps)
+    # What can be built in a good part of θ.
+    default = 20_000 if steps is not None else min(max(8000 * work.options.theta, 200), 20_000)
+    most = int(work.number("max_columns", default, 1, 1e7))
     if formulation == "paper":
-        return solve_paper(items, budget(), work.choice("solver", "cbc", ("cbc", "highs")))
-    if formulation == "fast":
-        pieces = int(work.number("max_pieces", 20_000, 1, 1e7))
-        patterns = int(work.number("max_patterns", 20_000, 1, 1e7))
-        try:
-            return solve_classes(items, budget(), pieces, patterns)
-        except TooMany:
-            pass  # the assignment model says in its turn if it is too big as well
-    return solve_assignment(items, budget(), int(work.number("max_columns", 30_000, 1, 1e7)))
+        return solve_paper(items, budget, work.choice("solver", "cbc", ("cbc", "highs")))
+    if formulation == "assignment":
+        return solve_assignment(items, budget, most)
+    return solve_fast(items, budget, most)
 
 
 def _stay_home(work: Workspace, items: Items, node: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from brain.algorithms.exact_parts.class_model import Outcome
 from brain.algorithms.exact_parts.classes import node_types
 from brain.algorithms.exact_parts.highs import Budget, Model
 from brain.algorithms.exact_parts.items import Items
+from brain.algorithms.exact_parts.outcome import Outcome
 from brain.algorithms.exact_parts.room import TooMany
 from brain.algorithms.parts.limits import UNLIMITED
 

@@ -13,15 +13,15 @@ apart, which is what made the paper's model slow: every solution had thousands o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from brain.algorithms.exact_parts.classes import Classes, NodeTypes, node_types, twin_classes
 from brain.algorithms.exact_parts.highs import Budget, Model
 from brain.algorithms.exact_parts.items import Items
+from brain.algorithms.exact_parts.outcome import Outcome
 from brain.algorithms.exact_parts.pieces import (
+    Effort,
     Pattern,
     Pieces,
     enumerate_patterns,
@@ -31,23 +31,13 @@ from brain.algorithms.exact_parts.room import Room
 from brain.algorithms.parts.limits import UNLIMITED
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """``node`` of each item, or None if none was found; ``bound`` is on the traffic of items."""
-
-    node: NDArray[np.int64] | None
-    bound: float
-    proven: bool
-    infeasible: bool
-    size: dict[str, int]
-
-
-def solve_classes(items: Items, budget: Budget, most_pieces: int, most_patterns: int) -> Outcome:
+def solve_classes(items: Items, budget: Budget, most: int) -> Outcome:
     """Solves the class model; raises TooMany where it has too many columns to be worth it."""
     classes, types = twin_classes(items), node_types(items)
     room = Room(items, types)
-    pieces = enumerate_pieces(items, classes, types, room, most_pieces)
-    patterns = enumerate_patterns(pieces, classes, types, room, most_patterns)
+    effort = Effort(most, budget.spent(0.4))
+    pieces = enumerate_pieces(items, classes, types, room, effort)
+    patterns = enumerate_patterns(pieces, classes, types, room, effort)
     size = {
         "classes": len(classes),
         "node_types": len(types),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import highspy
@@ -12,12 +14,24 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Budget:
-    """``seconds`` is a wall-clock limit; ``nodes`` limits the branch-and-bound nodes instead,
-    which makes a run repeatable."""
+    """``deadline`` is a time of ``time.perf_counter``; ``nodes`` limits the branch-and-bound
+    nodes instead (the deadline is infinite then), which makes a run repeatable."""
 
-    seconds: float
+    deadline: float
     seed: int = 0
     nodes: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What is left, never nothing at all."""
+        return min(max(self.deadline - time.perf_counter(), 1e-2), 1e9)
+
+    def spent(self, share: float) -> Callable[[], bool]:
+        """Whether so large a share of what is left now has passed."""
+        if math.isinf(self.deadline):
+            return lambda: False
+        until = time.perf_counter() + share * (self.deadline - time.perf_counter())
+        return lambda: time.perf_counter() > until
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,7 @@ class Model:
         highs.setOptionValue("output_flag", False)
         highs.setOptionValue("threads", 1)
         highs.setOptionValue("random_seed", budget.seed % 2**31)
-        highs.setOptionValue("time_limit", max(budget.seconds, 1e-3))
+        highs.setOptionValue("time_limit", budget.seconds)
         highs.setOptionValue("mip_rel_gap", 0.0)
         highs.setOptionValue("mip_abs_gap", max(step * 0.999, 1e-9))
         if budget.nodes is not None:

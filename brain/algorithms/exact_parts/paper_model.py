@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 import pulp
 
-from brain.algorithms.exact_parts.class_model import Outcome
 from brain.algorithms.exact_parts.highs import Budget
 from brain.algorithms.exact_parts.items import Items
+from brain.algorithms.exact_parts.outcome import Outcome
 
 
 def solve_paper(items: Items, budget: Budget, solver: str) -> Outcome:

@@ -8,6 +8,7 @@ the 72 cases of Eskandari et al. need a few hundred columns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +43,24 @@ class Pattern:
     """(topology, workers it needs on the node)."""
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much may be enumerated: ``most`` columns of a kind, and no longer than ``expired``."""
+
+    most: int
+    expired: Callable[[], bool] = lambda: False
+
+    def check(self, count: int, what: str) -> None:
+        if count > self.most:
+            raise TooMany(f"more than {self.most} {what}")
+        if count % 64 == 0 and self.expired():
+            raise TooMany(f"no time to list all {what}")
+
+
 def enumerate_pieces(
-    items: Items, classes: Classes, types: NodeTypes, room: Room, most: int
+    items: Items, classes: Classes, types: NodeTypes, room: Room, effort: Effort
 ) -> Pieces:
-    """All connected pieces that fit on some node; raises TooMany past ``most``.
+    """All connected pieces that fit on some node; raises TooMany past the effort.
 
     A connected set always has a member whose removal leaves it connected, so growing pieces one
     neighbour at a time reaches them all.
@@ -66,9 +81,8 @@ def enumerate_pieces(
         seen.add(counts)
         if not room.fits_somewhere(signature):
             return
-        if len(counts_of) >= most:
-            raise TooMany(f"more than {most} pieces")
         counts_of.append(counts)
+        effort.check(len(counts_of), "pieces")
         internal.append(inside)
         signature_of.append(signatures.setdefault(signature, len(signatures)))
         frontier.append((counts, inside, signature))
@@ -94,9 +108,9 @@ def enumerate_pieces(
 
 
 def enumerate_patterns(
-    pieces: Pieces, classes: Classes, types: NodeTypes, room: Room, most: int
+    pieces: Pieces, classes: Classes, types: NodeTypes, room: Room, effort: Effort
 ) -> list[Pattern]:
-    """All ways to fill one node with signatures; raises TooMany past ``most``.
+    """All ways to fill one node with signatures; raises TooMany past the effort.
 
     Patterns supply room and pieces take it, so where nothing but capacity counts only maximal
     patterns are kept; where workers count, fuller patterns are dearer, so all are.
@@ -106,7 +120,7 @@ def enumerate_patterns(
         range(len(supply)),
         key=lambda s: (-pieces.signatures[s].cpu, -pieces.signatures[s].memory_mb, s),
     )
-    fill = _Fill(pieces, room, supply, most)
+    fill = _Fill(pieces, room, supply, effort)
     for node_type in range(len(types)):
         fill.node_type = node_type
         fill.usable = [s for s in order if room.fits(pieces.signatures[s], node_type)]
@@ -126,11 +140,11 @@ def _supply(pieces: Pieces, classes: Classes) -> list[int]:
 class _Fill:
     """Depth-first filling of one node, signature by signature, the most of each first."""
 
-    def __init__(self, pieces: Pieces, room: Room, supply: list[int], most: int) -> None:
+    def __init__(self, pieces: Pieces, room: Room, supply: list[int], effort: Effort) -> None:
         self.signatures = pieces.signatures
         self.room = room
         self.supply = supply
-        self.most = most
+        self.effort = effort
         self.only_maximal = room.one_topology and not room.workers_bind
         self.node_type = 0
         self.usable: list[int] = []
@@ -139,8 +153,8 @@ class _Fill:
 
     def descend(self, at: int, held: Signature, chosen: list[tuple[int, int]]) -> None:
         self.visited += 1
-        if self.visited > 20 * self.most:
-            raise TooMany(f"more than {self.most} patterns")
+        if self.visited % 64 == 0 and self.effort.expired():
+            raise TooMany("no time to list all patterns")
         if at == len(self.usable):
             self._keep(held, chosen)
             return
@@ -164,7 +178,6 @@ class _Fill:
             for s in self.usable
         ):
             return
-        if len(self.patterns) >= self.most:
-            raise TooMany(f"more than {self.most} patterns")
         workers = tuple(sorted(self.room.workers(held).items()))
         self.patterns.append(Pattern(self.node_type, tuple(chosen), workers))
+        self.effort.check(len(self.patterns), "patterns")

@@ -1,0 +1,204 @@
+"""I-Scheduler: Eskandari, Mair, Huang, Eyers, "I-Scheduler: Iterative scheduling for distributed
+stream processing systems", Future Generation Computer Systems (2020), Algorithm 1.
+
+    θ > 0: φ ← FIND_THRESHOLD(θ), else the heuristic alone             lines 1–8
+    FIRST_LEVEL: partition, fuse, update until t + f ≤ φ               lines 22–47
+    SOLVE_MODEL on the reduced graph, or DIRECT_MAPPING                lines 48–53
+    SECOND_LEVEL: ⌈t / T⌉ workers on each node by k-way                lines 55–62
+
+Names: θ ``options.theta``, φ the parameter ``phi``, T ``max_executors_per_worker``, N the usable
+nodes by their capacity in tasks. See ``ischeduler_parts.first_level`` for how α, β and k go.
+
+How we differ: capacities are CPU and memory, turned into tasks by the mean demand, so the result
+is repaired where demands differ much. Several topologies are scheduled one after the other, those
+with most traffic first. Pins, spread and workers are respected by the model and by the repair.
+SOLVE_MODEL is our exact solver in place of CPLEX; if it does not finish within θ its best answer
+competes with the direct mapping.
+
+Parameters: ``phi`` (measured on this machine by default, see ``brain.calibration``).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brain.algorithms.exact_parts.classes import node_types, twin_classes
+from brain.algorithms.exact_parts.fast import solve_fast
+from brain.algorithms.exact_parts.highs import Budget
+from brain.algorithms.exact_parts.home import keep_home
+from brain.algorithms.exact_parts.items import Items
+from brain.algorithms.exact_parts.room import TooMany
+from brain.algorithms.ischeduler_parts.first_level import Fusion, NodeGroup, reduce_graph
+from brain.algorithms.ischeduler_parts.fuse import fused_units
+from brain.algorithms.parts.finish import finish
+from brain.algorithms.parts.limits import UNLIMITED, Limits
+from brain.algorithms.parts.relabel import relabel
+from brain.algorithms.parts.units import Units
+from brain.algorithms.parts.workspace import Workspace
+from brain.calibration import find_threshold
+from brain.model import UNPLACED, Options, Placement, Problem, Result
+
+MOST_COLUMNS = 8000
+"""Limits on the model's size; beyond it the direct mapping is used."""
+
+
+def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
+    """``ischeduler``; ``details["trace"]`` has k, β, α, t and f of each iteration."""
+    begin = time.perf_counter()
+    work = Workspace(problem, current, options)
+    units, limits = work.units, work.limits
+    node = np.full(len(units), UNPLACED, dtype=np.int32)
+    trace: list[dict[str, object]] = []
+    for t in _busiest_first(work):
+        group = np.full(len(units), -1, dtype=np.int64)
+        mine = np.flatnonzero(units.topology == t)
+        group[mine] = np.arange(len(mine))
+        own = fused_units(units, group)
+        deadline = begin + options.theta
+        chosen, steps = _first_level(work, own, limits, deadline)
+        node[mine] = chosen
+        trace.append({"topology": problem.topologies[t].id, **steps})
+        limits = _after(limits, own, chosen)
+    return finish(work, "ischeduler", units.scatter(node), details={"trace": trace})
+
+
+def _busiest_first(work: Workspace) -> list[int]:
+    units = work.units
+    traffic = np.bincount(
+        units.topology[units.graph.sources], units.graph.weight, len(work.limits.workers)
+    )
+    present = np.unique(units.topology).tolist()
+    return sorted(present, key=lambda t: (-float(traffic[t]), t))
+
+
+def _first_level(
+    work: Workspace, units: Units, limits: Limits, deadline: float
+) -> tuple[NDArray[np.int32], dict[str, object]]:
+    """A node for each unit of one topology, and the numbers on the way."""
+    groups = node_groups(units, limits)
+    if not groups:
+        return np.full(len(units), UNPLACED, dtype=np.int32), {"phi": 0, "iterations": []}
+    phi = _threshold(work, units, limits)
+    fusion = reduce_graph(units, groups, phi, work.options.seed)
+    # Whatever was not fused is a task of its own in the reduced graph.
+    loose = np.flatnonzero(fusion.group < 0)
+    fused = len(fusion.made_for)
+    group = fusion.group.copy()
+    group[loose] = fused + np.arange(len(loose))
+    reduced = fused_units(units, group)
+    mapped = None
+    if fusion.use_solver:
+        mapped = _solve_model(work, reduced, limits, deadline)
+    by_model = mapped is not None
+    if mapped is None:
+        mapped = _direct_mapping(work, reduced, fusion, groups, limits)
+    steps: dict[str, object] = {
+        "phi": phi,
+        "mapping": "model" if by_model else "direct",
+        "tasks_in_model": len(reduced),
+        "iterations": fusion.explain(),
+    }
+    return mapped[group], steps
+
+
+def _threshold(work: Workspace, units: Units, limits: Limits) -> int:
+    """φ for θ (lines 2–8)."""
+    if "phi" in work.options.params:
+        return int(work.number("phi", 0, 0, 1e6))
+    if work.options.theta <= 0:
+        return 0
+    few = len(units) <= 400
+    alike = few and 2 * len(twin_classes(Items.of(units, limits))) <= len(units)
+    return find_threshold(work.options.theta, "alike" if alike else "measured")
+
+
+def node_groups(units: Units, limits: Limits) -> list[NodeGroup]:
+    """N: usable nodes by the number of tasks they can host, the largest first (line 12).
+
+    A task is a unit of mean demand. Where a topology may have only so many workers, the largest
+    nodes are all there is.
+    """
+    if len(units) == 0:
+        return []
+    t = int(units.topology[0])
+    tasks = np.full(len(limits.usable), len(units), dtype=np.int64)
+    for demand, free in ((units.cpu, limits.cpu_free), (units.memory_mb, limits.memory_free)):
+        mean = float(demand.mean())
+        if mean > 0:
+            hosts = np.floor(np.minimum(free / mean, len(units)) + 1e-6)
+            tasks = np.minimum(tasks, hosts.astype(np.int64))
+    if limits.per_worker[t] < UNLIMITED:
+        executors = float(units.size.mean())
+        hosts = np.floor(limits.slots_free * limits.per_worker[t] / executors)
+        tasks = np.minimum(tasks, hosts.astype(np.int64))
+    may = units.allowed[np.unique(units.allowed_class)].any(axis=0) & limits.usable
+    usable = np.flatnonzero(may & (tasks >= 1))
+    usable = usable[np.lexsort((usable, -tasks[usable]))]
+    if limits.workers[t] < UNLIMITED:
+        usable = usable[: int(limits.workers[t])]
+    capacities = sorted({int(c) for c in tasks[usable]}, reverse=True)
+    return [NodeGroup(c, tuple(int(u) for u in usable if tasks[u] == c)) for c in capacities]
+
+
+def _solve_model(
+    work: Workspace, units: Units, limits: Limits, deadline: float
+) -> NDArray[np.int32] | None:
+    """SOLVE_MODEL (line 49) on the reduced graph; None if it has no answer in time."""
+    items = Items.of(units, limits)
+
+    budget = Budget(max(deadline, time.perf_counter() + 0.05), work.options.seed)
+    try:
+        outcome = solve_fast(items, budget, MOST_COLUMNS)
+    except TooMany:
+        return None
+    if outcome.node is None:
+        return None
+    node = outcome.node
+    if work.current is not None:
+        home = units.gather(work.current_node)
+        node = keep_home(node, home, units.size, twin_classes(items), node_types(items))
+    return node.astype(np.int32)
+
+
+def _direct_mapping(
+    work: Workspace, units: Units, fusion: Fusion, groups: list[NodeGroup], limits: Limits
+) -> NDArray[np.int32]:
+    """DIRECT_MAPPING (line 51): fused tasks to nodes of the capacity they were sized for.
+
+    Tasks that no node was left for stay UNPLACED; the repair finds them a place.
+    """
+    node = np.full(len(units), UNPLACED, dtype=np.int32)
+    home = units.gather(work.current_node)
+    for i, group in enumerate(groups):
+        mine = np.flatnonzero(np.array(fusion.made_for, dtype=np.int64) == i)[: group.quantity]
+        if len(mine) == 0:
+            continue
+        nodes = np.array(group.nodes, dtype=np.int32)
+        column = np.full(len(limits.usable), UNPLACED, dtype=np.int32)
+        column[nodes] = np.arange(len(nodes), dtype=np.int32)
+        now = np.where(home[mine] == UNPLACED, UNPLACED, column[home[mine]]).astype(np.int32)
+        part = np.arange(len(mine), dtype=np.int32)
+        chosen = relabel(part, len(mine), now, len(nodes), home=part)
+        node[mine] = nodes[chosen]
+    return node
+
+
+def _after(limits: Limits, units: Units, node: NDArray[np.int32]) -> Limits:
+    """What a scheduled topology leaves for the next."""
+    placed = node != UNPLACED
+    count = len(limits.usable)
+    t = int(units.topology[0])
+    executors = np.bincount(node[placed], units.size[placed], count).astype(np.int64)
+    workers = -(-executors // limits.per_worker[t])
+    slots = np.maximum(limits.slots_free - workers, 0)
+    return replace(
+        limits,
+        cpu_free=limits.cpu_free - np.bincount(node[placed], units.cpu[placed], count),
+        memory_free=limits.memory_free - np.bincount(node[placed], units.memory_mb[placed], count),
+        slots_free=slots,
+        usable=limits.usable & (slots > 0),
+    )

@@ -1,0 +1,1 @@
+"""The steps of I-Scheduler: partition, fuse, first level, mapping."""
