@@ -20,7 +20,7 @@ def measured_since_ms(record: TopologyRecord, now_ms: int) -> int:
 
 
 def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> Trigger | str:
-    """The trigger, or why there is none (shown to the operator).
+    """The trigger, or why there is none: shown to the operator, so it counts no seconds down.
 
     ``trouble`` is what must not stay: lasting overloads and broken constraints. It is not held
     up by the period, but by the cooldown, since moving again at once seldom helps.
@@ -43,17 +43,17 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
     if record.moved_ms is None and record.computed_ms is None:
         wait_ms = max(s["first.replacement.secs"] * 1000, needed_ms)
         if observed_ms < wait_ms:
-            return f"observing: {observed_ms // 1000} of {wait_ms // 1000} s"
+            return f"observing until {wait_ms // 1000} s of traffic have been measured"
         return Trigger("first", f"{observed_ms // 1000} s of traffic measured")
     if observed_ms < needed_ms:
-        return f"observing after a change: {observed_ms // 1000} of {needed_ms // 1000} s"
+        return f"observing for {needed_ms // 1000} s after a change"
     if record.moved_ms is not None:
         cooldown = record.stability.cooldown_secs(s["cooldown.secs"], now_ms)
         left = cooldown - (now_ms - record.moved_ms) // 1000
         if left > 0:
             damped = record.stability.damping
             again = f", {damped} times longer since placements came and went" if damped > 1 else ""
-            return f"cooling down after a move: {left} s left{again}"
+            return f"cooling down for {cooldown} s after a move{again}"
     waited = now_ms - (record.computed_ms or 0)
     if trouble and waited >= s["overload.secs"] * 1000:
         return Trigger("trouble", "; ".join(trouble))
@@ -62,5 +62,5 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
     if record.computed_ms is not None:
         left = s["period.secs"] - waited // 1000
         if left > 0:
-            return f"next look in {left} s"
+            return f"looks every {s['period.secs']} s for a better placement"
     return Trigger("gain", f"looked for every {s['period.secs']} s")

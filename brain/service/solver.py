@@ -16,10 +16,13 @@ from brain.model import Options, Placement, Problem, Result
 
 log = logging.getLogger(__name__)
 
-START_SECS = 60.0
+START_SECS = 180.0
 """Imports and compilation on a loaded machine; only waited for when a child is new."""
-GRACE_SECS = 3.0
-"""Over θ, for moving the problem to the child and back."""
+GRACE_SECS = 15.0
+"""Over θ, for moving the problem to the child and back. Nobody waits for it but the planner, so
+a machine that is starved (as just when a re-placement is needed) gets the time it needs."""
+WARMED_UP = ("metis", "auto")
+"""Imported and run once before the child is ready, so that no θ pays for imports."""
 
 
 class SolverFailed(StormbrainError):
@@ -94,6 +97,7 @@ def _child_main(pipe: Connection) -> None:
 
     # Ctrl-C goes to the whole process group; the brain decides when its solver ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _warm_up()
     pipe.send("ready")
     while True:
         try:
@@ -108,3 +112,21 @@ def _child_main(pipe: Connection) -> None:
             pipe.send(answer)
         except (BrokenPipeError, OSError):
             return
+
+
+def _warm_up() -> None:
+    import numpy as np
+
+    from brain.algorithms import registry
+    from brain.model import CommGraph, Node, Topology
+
+    chain = Topology(
+        "warm-up", ("a",), np.zeros(4, dtype=np.int32), np.ones(4), np.zeros(4), range(4)
+    )
+    graph = CommGraph.from_edges(4, [0, 1, 2], [1, 2, 3], [1.0, 2.0, 3.0])
+    problem = Problem((Node("n1", (1,)), Node("n2", (1,))), (chain,), graph)
+    for name in WARMED_UP:
+        try:
+            registry.run(name, problem, None, Options(theta=0.1))
+        except Exception:
+            log.exception("%s could not be warmed up", name)

@@ -45,9 +45,13 @@ def test_a_child_that_dies_is_replaced(solver: Solver) -> None:
     assert solver.solve("metis", PROBLEM, None, Options()).score.inter_node == 0
 
 
-def test_a_child_that_hangs_is_stopped_and_told(solver: Solver) -> None:
+def test_a_child_that_hangs_is_stopped_and_told(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("brain.service.solver.GRACE_SECS", 0.5)
     solver.start()
     os.kill(solver._child.pid, signal.SIGSTOP)
     with pytest.raises(SolverFailed, match="did not return"):
         solver.solve("metis", PROBLEM, None, Options(theta=0.01))
+    monkeypatch.undo()
     assert solver.solve("metis", PROBLEM, None, Options()).score.inter_node == 0
