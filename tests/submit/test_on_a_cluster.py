@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +13,16 @@ from brain.submit.nimbus import NimbusClient, TopologyNameTaken, TopologyNotFoun
 from brain.submit.packing import MissingOnWorkers
 from brain.submit.submission import Submitter, wait_until_gone, wait_until_up
 from tests.harness.zookeeper import eventually
+from topologies.parallel import Options, next_index
 
 pytestmark = pytest.mark.storm
 
 PARALLEL = Path(__file__).parents[2] / "topologies" / "parallel.py"
 SMALL = ["depth=2", "parallelism=2", "rate=50"]
+RECEIVED = re.compile(
+    r"Processing received TUPLE: source: ([\w-]+):(\d+), stream: default,.* for TASK: (\d+)"
+)
+"""What a worker logs about each tuple with topology.debug."""
 
 
 @pytest.fixture
@@ -62,6 +68,29 @@ def test_parallel_runs_and_is_killed_without_a_trace(
         60.0,
         "the end of the workers",
     )
+
+
+def test_the_lines_of_parallel_stay_apart_in_real_storm(
+    storm_cluster: LocalCluster, nimbus: NimbusClient
+) -> None:
+    settings = ["depth=2", "parallelism=3", "rate=20", "topology.debug=true"]
+    topology_id = Submitter(nimbus).submit(PARALLEL, name="apart", settings=settings, workers=2)
+    tasks: dict[str, list[int]] = {}
+    for executor in wait_until_up(nimbus, topology_id).executors:
+        tasks.setdefault(executor.component, []).append(executor.start_task)
+    order = {task: index for ids in tasks.values() for index, task in enumerate(sorted(ids))}
+
+    def seen() -> set[tuple[str, int, int]]:
+        logs = storm_cluster.logs_dir.glob(f"workers-artifacts/{topology_id}/*/worker.log")
+        found = (RECEIVED.findall(log.read_text(errors="replace")) for log in logs)
+        return {(source, order[int(a)], order[int(b)]) for hits in found for source, a, b in hits}
+
+    eventually(lambda: len(seen()) >= 6, 60.0, "tuples on every line")
+    stages = enumerate(("spout", "bolt-1"))
+    lines = {
+        (name, i, next_index(Options(), stage, i, 3)) for stage, name in stages for i in range(3)
+    }
+    assert seen() == lines
 
 
 def test_several_files_are_submitted_all_or_none(nimbus: NimbusClient, tmp_path: Path) -> None:

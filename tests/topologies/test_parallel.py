@@ -8,7 +8,15 @@ from itertools import islice
 import pytest
 
 from topologies.common.java_hash import fields_grouping_index
-from topologies.parallel import OPTIONS_KEY, Options, build, line_keys, line_tuples
+from topologies.parallel import (
+    OPTIONS_KEY,
+    Options,
+    build,
+    key_for,
+    line_keys,
+    line_tuples,
+    next_index,
+)
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3, 7, 10, 80])
@@ -16,6 +24,23 @@ def test_every_key_of_a_spout_task_stays_on_its_line(lines: int) -> None:
     for line in range(lines):
         keys = list(islice(line_keys(0, line, lines), 20))
         assert {fields_grouping_index([key], lines) for key in keys} == {line}
+
+
+@pytest.mark.parametrize("weave", [True, False])
+def test_no_two_lines_ever_meet(weave: bool) -> None:
+    options = Options(depth=7, parallelism=10, weave=weave)
+    for stage in range(options.depth):
+        after = [next_index(options, stage, i, 10) for i in range(10)]
+        assert sorted(after) == list(range(10))
+        assert weave or after == list(range(10))
+
+
+def test_a_bolt_turns_a_key_only_as_far_as_it_must() -> None:
+    [key] = islice(line_keys(0, 1, 3), 1)
+    assert key_for(key, 1, 3) == key
+    turned = key_for(key, 2, 3)
+    assert fields_grouping_index([turned], 3) == 2
+    assert len(bytes.fromhex(turned)) == 16
 
 
 def test_keys_are_128_bit_md5_values_and_all_different() -> None:
