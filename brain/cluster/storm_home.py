@@ -97,7 +97,7 @@ def find_plugin_jar(given: Path | None = None) -> Path | None:
         given = Path(os.environ[PLUGIN_JAR_VARIABLE])
     if given is not None:
         if not given.is_file():
-            raise BadInput(str(given), "there is no plugin jar here", "build it: make plugin")
+            raise BadInput(str(given), "there is no plugin jar here", "build it: make setup")
         return _checked(given.resolve())
     built = Path(__file__).parents[2] / "storm-plugin" / "target" / PLUGIN_JAR_NAME
     return _checked(built) if built.is_file() else None
@@ -113,7 +113,7 @@ def _checked(jar: Path) -> Path:
             wrong = f"has no {SCHEDULER_CLASS}"
     except zipfile.BadZipFile:
         wrong = "is not a jar"
-    raise BadInput(str(jar), wrong, "build it anew (make plugin), or use --no-plugin")
+    raise BadInput(str(jar), wrong, "build it anew (make setup), or use --no-plugin")
 
 
 def link_cluster_home(home: Path, cached: Path, plugin_jar: Path | None) -> None:
