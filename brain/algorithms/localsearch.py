@@ -1,0 +1,129 @@
+"""Local search over moves and swaps, with annealing; our own, for what partitioners leave behind.
+
+METIS and the greedy algorithms overrun capacities, ignore pins and workers, and stop early (see
+DESIGN.md, "Facts measured"). Here a placement is first repaired, then each unit takes its best
+move or swap until none gains, then a short annealing shakes it within all limits: CPU, memory,
+slots, workers, pins, spread; co-located executors move as one. The inner loops are compiled with
+numba (``localsearch_parts``) and keep each unit's traffic with each node, so a gain costs a lookup.
+
+With a current placement the search starts there, counts ``move_cost`` and ``restart_cost`` in
+every step (see ``objective``), and never goes beyond ``max_moves``: the result is the best plan
+found within that cap. Without one it starts from METIS.
+
+Parameters: ``steps`` (annealing proposals instead of θ: repeatable), ``move_cost``,
+``restart_cost``, ``move_share``, ``restart_share``, ``start`` (metis, current, empty).
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brain.algorithms.localsearch_parts.driver import Search
+from brain.algorithms.localsearch_parts.warmup import warm_up
+from brain.algorithms.objective import Prices, order
+from brain.algorithms.parts.finish import conclude
+from brain.algorithms.parts.levels import feasible_nodes, to_slots
+from brain.algorithms.parts.moves import cap_moves
+from brain.algorithms.parts.score import score
+from brain.algorithms.parts.shuffle import shuffled_partition
+from brain.algorithms.parts.verify import violations
+from brain.algorithms.parts.workspace import Workspace
+from brain.model import UNPLACED, Options, Placement, Problem, Result, Status
+
+
+def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
+    """``localsearch``; compiling or loading its functions is not counted against θ."""
+    warm_up()
+    begin = time.perf_counter()
+    work = Workspace(problem, current, options)
+    if len(work.units) == 0 or not work.limits.usable.any():
+        return conclude(work, "localsearch", settle(work, Prices(), work.current_node))
+    prices = Prices.of(work)
+    search = make_search(work, prices)
+    kind = work.choice("start", "metis" if current is None else "current", STARTS)
+    search.load(start_nodes(work, kind))
+    search.polish()
+    cost_before = search.cost()
+    if "steps" in options.params:
+        search.anneal(int(work.number("steps", 0, 0, 1e12)), warm=0.5, cold=0.1)
+    else:
+        search.anneal(10**15, deadline=begin + 0.9 * options.theta, warm=0.5, cold=0.1)
+    details = {"polished": cost_before, "annealed": search.cost()}
+    placement = settle(work, prices, work.units.scatter(search.node))
+    return conclude(work, "localsearch", placement, details=details)
+
+
+STARTS = ("metis", "current", "empty")
+
+
+def make_search(work: Workspace, prices: Prices, seed: int | None = None) -> Search:
+    """A search that knows where units are now, what moving costs and how much may move."""
+    return Search(
+        work.limits,
+        work.units,
+        home=None if work.current is None else work.units.gather(work.current_node),
+        move_cost=prices.move,
+        restart_cost=prices.restart,
+        max_moved=None if work.current is None else work.options.max_moves,
+        seed=work.options.seed if seed is None else seed,
+    )
+
+
+def start_nodes(work: Workspace, kind: str) -> NDArray[np.int32]:
+    """A node for each unit to start from; it need not be feasible."""
+    if kind == "current":
+        return work.units.gather(work.current_node)
+    if kind == "metis":
+        return metis_start(work, work.options.seed)
+    return np.full(len(work.units), UNPLACED, dtype=np.int32)
+
+
+def metis_start(
+    work: Workspace, seed: int, objective: str = "cut", imbalance: float = 1.03
+) -> NDArray[np.int32]:
+    """METIS on all units at once, parts sized by the free CPU (or memory) of the nodes."""
+    limits, units = work.limits, work.units
+    nodes = np.flatnonzero(limits.usable)
+    weight, room = units.size.astype(float), np.ones(len(nodes))
+    for demand, free in ((units.memory_mb, limits.memory_free), (units.cpu, limits.cpu_free)):
+        if demand.sum() > 0 and np.isfinite(free[nodes]).all():
+            weight, room = demand, np.maximum(free[nodes], 0.0)
+    part = shuffled_partition(
+        units.graph,
+        len(nodes),
+        weight,
+        target=room if room.sum() > 0 else None,
+        objective="vol" if objective == "vol" else "cut",
+        imbalance=imbalance,
+        seed=seed,
+    )
+    return nodes[part].astype(np.int32)
+
+
+def settle(work: Workspace, prices: Prices, node: NDArray[np.int32]) -> Placement:
+    """From nodes of executors to slots: the best of the ways to do so within the cap on moves.
+
+    With a current placement the ways differ in whether workers are cut anew, and leaving all as
+    it is (or as little changed as the limits demand) is one of them.
+    """
+    if (node[work.limits.movable] == UNPLACED).any():
+        node = feasible_nodes(work, node)  # tries harder, and lets co-location give way
+    if work.current is None:
+        return to_slots(work, node)
+    now = feasible_nodes(work, work.current_node)
+    ways = [
+        to_slots(work, node, sticky=True),
+        to_slots(work, node),
+        to_slots(work, now, sticky=True),
+    ]
+    return min((cap_moves(work, way) for way in ways), key=lambda way: _key(work, prices, way))
+
+
+def _key(work: Workspace, prices: Prices, placement: Placement) -> tuple[float, ...]:
+    broken = len(violations(work.problem, placement, work.current))
+    status = Status.BEST_EFFORT if broken else Status.OK
+    found = score(work.problem, placement, work.current)
+    return order(work, prices, status, broken, found, placement)

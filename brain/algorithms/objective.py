@@ -1,0 +1,88 @@
+"""The one order in which placements are better or worse than each other.
+
+First what a placement keeps, then what it costs:
+
+1. status: ok, then best-effort, then infeasible;
+2. the number of broken constraints that the verifier lists;
+3. cost: traffic between nodes + 0.1 · traffic between workers of a node
+   + move cost · executors moved + restart cost · workers restarted;
+4. the same traffic by the topology's structure, where nothing has been measured yet;
+5. executors moved, then workers restarted.
+
+``auto`` picks by this order and promises never to be worse than any of its members in it.
+
+Prices (parameters, in the unit of the edges): ``move_cost`` for an executor, ``restart_cost`` for
+a worker. By default all executors together cost 1 % of the current cost, and so do all workers
+that run now: a plan that moves everything must save 2 %. ``move_share`` and ``restart_share``
+set these fractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brain.algorithms.parts.score import cost
+from brain.algorithms.parts.score import score as score_of
+from brain.algorithms.parts.verify import violations
+from brain.algorithms.parts.workspace import Workspace
+from brain.model import UNPLACED, Placement, Result, Score, Status
+
+_RANK = {Status.OK: 0, Status.BEST_EFFORT: 1, Status.INFEASIBLE: 2}
+Key = tuple[int, int, float, float, int, int]
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a moved executor and a restarted worker cost."""
+
+    move: float = 0.0
+    restart: float = 0.0
+
+    @classmethod
+    def of(cls, work: Workspace) -> Prices:
+        """The prices of the options; 0 without a current placement."""
+        current = work.current
+        if current is None or not current.placed.any():
+            return cls()
+        now = score_of(work.problem, current)
+        workers = len(np.unique(current.slot[current.slot != UNPLACED]))
+        executors = int(current.placed.sum())
+        move_share = work.number("move_share", 0.01, 0.0, 1e6)
+        restart_share = work.number("restart_share", 0.01, 0.0, 1e6)
+        return cls(
+            move=work.number("move_cost", move_share * cost(now) / executors, 0.0, 1e300),
+            restart=work.number("restart_cost", restart_share * cost(now) / workers, 0.0, 1e300),
+        )
+
+
+def order(
+    work: Workspace, prices: Prices, status: Status, broken: int, found: Score, placement: Placement
+) -> Key:
+    """The place of a placement in the order; smaller is better."""
+    planned = 0.0
+    if work.graph is not work.problem.graph:
+        node = placement.nodes(work.problem.slots)
+        planned = work.graph.crossing(node)
+    return (
+        _RANK[status],
+        broken,
+        _rounded(cost(found, prices.move, prices.restart)),
+        _rounded(planned),
+        found.moved_executors,
+        found.restarted_workers,
+    )
+
+
+def order_of_result(work: Workspace, prices: Prices, result: Result) -> Key:
+    """The place of a result in the order."""
+    broken = 0
+    if result.status is not Status.OK:
+        broken = len(violations(work.problem, result.placement, work.current))
+    return order(work, prices, result.status, broken, result.score, result.placement)
+
+
+def _rounded(value: float) -> float:
+    """Nine digits: differences below are float noise, not merit."""
+    return float(f"{value:.9g}")
