@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench-algorithms bench-pipeline bench-hook test-topologies docs
+        bench-algorithms bench-pipeline bench-hook test-topologies docs chaos
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -37,7 +37,10 @@ test-java: setup ## JUnit, with Storm's real classes
 	$(MVN) --batch-mode --quiet --file storm-plugin/pom.xml verify
 
 test-python: setup ## unit, property, contract and real-cluster tests
-	$(BIN)/pytest -m "not slow and not storm_full"
+	$(BIN)/pytest -m "not slow and not storm_full and not chaos"
+
+chaos: setup ## breaks a real cluster in every way we know -> benchmarks/results/chaos.json
+	$(BIN)/pytest -m chaos tests/chaos
 
 test-storm: setup ## only the tests on a real Storm cluster
 	$(BIN)/pytest -m storm

@@ -1,0 +1,99 @@
+"""The whole loop on real Storm: even first, measured, planned, moved; and without the brain."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from brain.cluster.local import LocalCluster
+from brain.demo.measure import measure
+from brain.demo.metric_log import LogTail, Window
+from brain.demo.run import brain_process
+from brain.plans.plan import Plan
+from brain.plans.store import PlanStore
+from tests.harness.storm import assignment, is_even, kill, submit
+from tests.harness.zookeeper import eventually
+
+ROUND_SECS = 5
+CONF = {
+    "nimbus.monitor.freq.secs": ROUND_SECS,
+    "topology.brain.window.secs": 1,
+    "topology.brain.first.replacement.secs": 15,
+    "topology.brain.observe.secs": 15,
+    "topology.brain.algorithm": "metis",
+}
+pytestmark = [pytest.mark.storm, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def cluster(cluster_state_root: Path) -> Iterator[LocalCluster]:
+    with LocalCluster.start("loop-test", nodes=3, slots=2, storm_conf=CONF) as cluster:
+        assert cluster.plugin_jar is not None, "run `make setup`"
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def zookeeper(cluster: LocalCluster) -> Iterator[KazooClient]:
+    client = KazooClient(hosts=cluster.zookeeper_address)
+    client.start(timeout=15)
+    yield client
+    client.stop()
+    client.close()
+
+
+def test_the_loop_moves_executors_and_storm_goes_on_without_the_brain(
+    cluster: LocalCluster, zookeeper: KazooClient, tmp_path: Path
+) -> None:
+    store = PlanStore(zookeeper)
+    with brain_process(cluster, tmp_path / "brain.log") as brain:
+        topology_id = submit(cluster, "lines")
+        first = eventually(lambda: assignment(cluster, topology_id), 60, "an assignment")
+        assert is_even(first), first
+
+        windows: list[Window] = []
+        tail = LogTail(cluster.metrics_dir / topology_id)
+
+        def stored_plan() -> Plan | None:
+            windows.extend(tail.read())
+            stored = store.read(topology_id)
+            return stored.plan if stored else None
+
+        plan = eventually(stored_plan, 180, "the plan's znode")
+        eventually(
+            lambda: assignment(cluster, topology_id) == plan.executors, 60, "the executors to move"
+        )
+        assert first != plan.executors
+
+        def flows_again() -> bool:
+            """Eight seconds in which all tasks that the plan names have handled tuples."""
+            windows.extend(tail.read())
+            late = [w for w in windows if w.start_ms > moved_ms]
+            busy = {t["task"] for w in late for t in w.tasks if t["executed"] + t["emitted"] > 0}
+            lasted = max((w.end_ms for w in late), default=0) - moved_ms
+            return {start for start, _ in plan.executors} <= busy and lasted > 8000
+
+        moved_ms = max((w.end_ms for w in windows), default=plan.created_ms)
+        eventually(flows_again, 120, "tuples after the move")
+        last = max(w.end_ms for w in windows)
+        before = measure(windows, plan.created_ms - 10_000, plan.created_ms, "spout")
+        after = measure(windows, last - 5_000, last, "spout")
+        assert before.inter_node_tuples > 0
+        assert after.inter_node_tuples <= 0.1 * before.inter_node_tuples
+        assert after.spout_tuples > 0
+
+        kill(cluster, zookeeper, "lines", topology_id)
+        eventually(lambda: not store.ids(), 60, "the brain to sweep the plan")
+
+        brain.send_signal(signal.SIGKILL)
+        brain.wait()
+        orphan = submit(cluster, "orphan")
+        eventually(
+            lambda: is_even(assignment(cluster, orphan)),
+            2 * ROUND_SECS + 5,
+            "two rounds of scheduling without a brain",
+        )
+        kill(cluster, zookeeper, "orphan", orphan)
