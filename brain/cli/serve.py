@@ -15,6 +15,8 @@ import typer
 from brain.cli.output import parse_pairs, progress_console
 from brain.errors import BadInput
 
+DASHBOARD = "127.0.0.1:8790"
+
 
 def register(app: typer.Typer) -> None:
     app.command()(serve)
@@ -39,6 +41,10 @@ def serve(
         Path | None, typer.Option(help="Where decisions are kept on disk.")
     ] = None,
     brain_id: Annotated[str | None, typer.Option("--id", help="Name in logs and plans.")] = None,
+    dashboard: Annotated[
+        str,
+        typer.Option(help="Address of the dashboard and of /metrics; `off` for none."),
+    ] = DASHBOARD,
     verbose: Annotated[bool, typer.Option("--verbose", help="Log at debug level.")] = False,
 ) -> None:
     """Run a brain: it measures, decides and writes plans. Several may run; one leads."""
@@ -84,9 +90,15 @@ def serve(
         advertise,
         brain_id,
     )
+    page = _dashboard(runtime, dashboard)
     runtime.start()
     progress_console.print(f"brain {runtime.id} listens on {runtime.address}, ZooKeeper {hosts}")
+    if page is not None:
+        page.start()
+        progress_console.print(f"dashboard: {page.url}")
     stop.wait()
+    if page is not None:
+        page.stop()
     runtime.stop()
     client.stop()
     client.close()
@@ -110,6 +122,24 @@ def _credentials(auth: str | None) -> dict[str, Any]:
     }
 
 
+def _dashboard(runtime: Any, address: str) -> Any:
+    """The dashboard, not started yet; on another port if the usual one is taken."""
+    from brain.dashboard.server import Dashboard
+    from brain.errors import StormbrainError
+
+    if address == "off":
+        return None
+    host, port = _split(address, "--dashboard")
+    try:
+        page = Dashboard(runtime, host, port, runtime.token)
+    except StormbrainError:
+        if address != DASHBOARD:
+            raise
+        page = Dashboard(runtime, host, 0, runtime.token)  # another brain runs here, too
+    runtime.inspector.dashboard_url = page.url
+    return page
+
+
 def _wait_connected(client: Any, hosts: str, stop: threading.Event) -> bool:
     """A brain may be started before ZooKeeper is; it says so and waits."""
     told = False
@@ -123,11 +153,11 @@ def _wait_connected(client: Any, hosts: str, stop: threading.Event) -> bool:
     return False
 
 
-def _split(listen: str) -> tuple[str, int]:
+def _split(listen: str, option: str = "--listen") -> tuple[str, int]:
     host, colon, port = listen.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65535:
-        raise BadInput("--listen", f"{listen!r} is not host:port")
-    return host or "127.0.0.1", int(port)
+        raise BadInput(option, f"{listen!r} is not host:port")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _read_yaml(path: Path | None) -> dict[str, Any]:

@@ -46,6 +46,7 @@ PICTURE_SECS = 0.5
 
 class Inspector:
     def __init__(self, inside: Inside, away_after_secs: float = AWAY_AFTER_SECS) -> None:
+        self.dashboard_url: str | None = None
         self._inside = inside
         self._drafts = Drafts(inside)
         self._applier = Applier(inside, self._drafts)
@@ -104,6 +105,7 @@ class Inspector:
             self._inside.address if leadership else self._inside.election.known_leader,
             leadership.term if leadership else 0,
             self._inside.clock.now_ms(),
+            self.dashboard_url,
         )
 
     # ------------------------------------------------------------ questions

@@ -58,7 +58,12 @@ def picture(
 
 
 def brain_to_json(
-    brain_id: str, leading: bool, leader: str | None, term: int, now_ms: int
+    brain_id: str,
+    leading: bool,
+    leader: str | None,
+    term: int,
+    now_ms: int,
+    dashboard: str | None,
 ) -> dict[str, Any]:
     return {
         "id": brain_id,
@@ -67,6 +72,7 @@ def brain_to_json(
         "leader": leader,
         "term": term,
         "now_ms": now_ms,
+        "dashboard": dashboard,
     }
 
 

@@ -89,6 +89,12 @@ class BrainRuntime:
         self._round_done = threading.Event()
         self._planner = threading.Thread(target=self._plan_for_ever, name="planner", daemon=True)
 
+    @property
+    def token(self) -> str | None:
+        """What callers must show, if anything."""
+        token: str | None = self._settings["token"]
+        return token
+
     def start(self) -> None:
         self.store.ensure_layout()
         self.door.start()
