@@ -18,7 +18,7 @@ Values = NDArray[np.float64]
 
 class Ring:
     def __init__(self, quantities: int, buckets: int, bucket_ms: int, max_keys: int) -> None:
-        self._bucket_ms = bucket_ms
+        self.bucket_ms = bucket_ms
         self._max_keys = max_keys
         self.keys: Keys = np.zeros(0, dtype=np.int64)
         self._sums = np.zeros((buckets, quantities, 0))
@@ -32,7 +32,7 @@ class Ring:
 
     def add(self, time_ms: int, keys: Keys, values: Values) -> bool:
         """Adds ``values[quantity, i]`` to ``keys[i]`` at a time; False if that time is too old."""
-        bucket = time_ms // self._bucket_ms
+        bucket = time_ms // self.bucket_ms
         if bucket <= self._newest - len(self._sums):
             return False
         self._advance(bucket)
@@ -45,8 +45,8 @@ class Ring:
 
     def buckets(self, since_ms: int, until_ms: int) -> range:
         """Numbers of the kept buckets that begin within the span, oldest first."""
-        first = max(-(-since_ms // self._bucket_ms), self._newest - len(self._sums) + 1)
-        return range(first, max(first, min(until_ms // self._bucket_ms, self._newest) + 1))
+        first = max(-(-since_ms // self.bucket_ms), self._newest - len(self._sums) + 1)
+        return range(first, max(first, min(until_ms // self.bucket_ms, self._newest) + 1))
 
     def totals(self, buckets: Iterable[int]) -> Values:
         """Sums per quantity and key over some of the kept buckets."""

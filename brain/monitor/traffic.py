@@ -94,6 +94,11 @@ class TopologyTraffic:
         self.late = 0
 
     @property
+    def step_ms(self) -> int:
+        """Rates are kept in steps of this length; a span shorter than two may hold none."""
+        return self._tasks.bucket_ms
+
+    @property
     def edges(self) -> int:
         return len(self._edges.keys)
 
