@@ -1,10 +1,12 @@
-"""Loads a topology from a Python file.
+"""Loads a topology from a Python file, or from a KATTS query in XML.
 
-A file offers either
+A Python file offers either
 
 * ``build(options: Options) -> type[Topology]`` and a frozen dataclass ``Options``, whose fields,
   with their defaults and the strings below them, are the options of the topology; or
 * one streamparse ``Topology`` class, without options.
+
+A query is compiled to a module of the first kind.
 """
 
 from __future__ import annotations
@@ -102,14 +104,29 @@ def load_topology_file(path: Path) -> TopologyFile:
     """Imports the file under the name that it will have on the workers."""
     if not path.is_file():
         raise BadInput(str(path), "there is no such file")
+    if path.suffix == ".xml":
+        return _load_query(path)
     if path.suffix != ".py":
-        raise BadInput(str(path), "is not a Python file", "give a .py file with a topology in it")
+        raise BadInput(
+            str(path),
+            "is not a Python file, nor a query in XML",
+            "give a .py file with a topology in it, or an .xml file with a query",
+        )
     path = path.resolve()
     root = path.parent
     while (root / "__init__.py").is_file():
         root = root.parent
     name = ".".join(path.relative_to(root).with_suffix("").parts)
     return TopologyFile(path, root, _import(name, root, path))
+
+
+def _load_query(path: Path) -> TopologyFile:
+    """The operators of a query come with the package ``topologies``, which goes to the workers."""
+    import topologies
+    from topologies.katts.compiler import query_module
+
+    root = Path(topologies.__file__).resolve().parents[1]
+    return TopologyFile(path.resolve(), root, query_module(path))
 
 
 def _import(name: str, root: Path, path: Path) -> ModuleType:

@@ -94,7 +94,7 @@ def check_soccer(results: Path) -> None:
 
 
 def check_smart_homes(results: Path) -> None:
-    data = SmartPlugs(houses=3, interval_s=1200).generate(SEED, 0, 1, 2500)
+    data = SmartPlugs(houses=3, interval_s=1200).generate(SEED, 0, 1, 1800)
     expected = applications.smart_homes(data)
     rows = read_results(results).values()
     assert {(r["kind"], r["key"], r["time"]): r["load"] for r in rows} == expected
@@ -171,7 +171,7 @@ RUNS = {
         Run(
             "smart_homes",
             smart_homes,
-            {"events": 2500, "houses": 3, "interval_seconds": 1200, "tasks": 2},
+            {"events": 1800, "houses": 3, "interval_seconds": 1200, "tasks": 2},
             check_smart_homes,
             needs_redis=True,
         ),

@@ -7,7 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from streamparse import Grouping, Stream, Topology
+from streamparse import Grouping, Topology
+from streamparse.dsl.bolt import ShellBoltSpec
+from streamparse.dsl.spout import ShellSpoutSpec
 
 from topologies.common.bolt import output_fields
 from topologies.common.options import (
@@ -75,33 +77,42 @@ def query_module(path: Path) -> ModuleType:
 
 
 def _spec(operator: Operator, specs: dict[str, Any], levels: int, options: QueryOptions) -> Any:
+    """A component's spec, made directly: its fields are the query's, not those of a class."""
     kind = _COMPONENTS[operator.kind]
-    tasks = _tasks(operator, options)
+    common = {
+        "component_cls": kind,
+        "name": operator.id,
+        "command": "streamparse_run",
+        "script": f"{kind.__module__}.{kind.__name__}",
+        "par": _tasks(operator, options),
+    }
     if operator.kind == "reader":
-        own_events = getattr(options, f"{_plain(operator.id)}_events", 0)
-        told = {**operator.options, "levels": levels, "events": own_events or options.events}
-        told["data_dir"] = operator.options["data_dir"] or data_directory(
-            options.data_dir, operator.id
-        )
-        return kind.spec(
-            name=operator.id,
-            par=tasks,
-            config=component(**told),
+        return ShellSpoutSpec(
+            **common,
+            config=component(**_reader_settings(operator, levels, options)),
             outputs=source_outputs(*operator.variables, "time"),
         )
     inputs: dict[Any, Any] = {specs[i.source]: _grouping(i) for i in operator.inputs}
     if operator.kind in STATEFUL:
         inputs |= watermarks(*(specs[reader] for reader in sorted(operator.readers)))
-    outputs: list[Stream] = []
-    if operator.kind != "output":
-        outputs = [Stream(fields=output_fields(*operator.variables, "time"))]
-    return kind.spec(
-        name=operator.id,
+    last = operator.kind == "output"
+    return ShellBoltSpec(
+        **common,
         inputs=inputs,
-        par=tasks,
         config=component(**operator.options, level=operator.level),
-        outputs=outputs,
+        outputs=[] if last else output_fields(*operator.variables, "time"),
     )
+
+
+def _reader_settings(operator: Operator, levels: int, options: QueryOptions) -> dict[str, Any]:
+    own_events = getattr(options, f"{_plain(operator.id)}_events", 0)
+    files = operator.options["data_dir"] or data_directory(options.data_dir, operator.id)
+    return {
+        **operator.options,
+        "levels": levels,
+        "events": own_events or options.events,
+        "data_dir": files,
+    }
 
 
 def _tasks(operator: Operator, options: QueryOptions) -> int:
