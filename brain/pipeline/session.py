@@ -50,11 +50,17 @@ def spark_session(
     """The session that all jobs of one command share; stopped at the end, also on Ctrl-C.
 
     Under ``spark-submit`` the session's master and memory are those that it was given. Without
-    ``master`` the jobs run embedded, on ``local[*]``.
+    ``master`` the jobs run embedded, on ``local[*]``. A session that is running already (a
+    notebook's, say) is used as it is, and left running.
     """
+    running = _running()
+    if running is not None:
+        with _one_line_errors():
+            yield running
+        return
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
-        _require_java()
+        require_java()
     spark = _start(master, app, verbose, driver_memory, settings or {}, submitted)
     try:
         with _one_line_errors():
@@ -64,7 +70,15 @@ def spark_session(
             spark.stop()
 
 
-def _require_java() -> None:
+def _running() -> SparkSession | None:
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if home:
         if not (Path(home) / "bin" / "java").exists():

@@ -1,0 +1,130 @@
+"""Job 5: Structured Streaming over the log directory, for clusters whose workers cannot reach the
+brain: keeps the graph and the nodes' traffic current in a file, and publishes each window.
+
+Spark's checkpoint holds the bytes read of each file, so that a restart goes on where it was. The
+batch that was under way is then done again; the graph counts a window once, and the brain drops a
+report that it has had (worker id and sequence).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+
+from brain.pipeline.live import DEFAULT_HORIZON_MS, LiveGraph, LiveWindow
+from brain.pipeline.publish import Publisher
+from brain.pipeline.tail import SOURCE_NAME, MetricLogSource, open_root
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+LIVE_FORMAT = 1
+LATENCIES_KEPT = 10_000
+
+
+@dataclass
+class FollowStats:
+    """What follow has done since it started; latencies are of the last windows, in ms."""
+
+    batches: int = 0
+    rows: int = 0
+    windows: int = 0
+    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=LATENCIES_KEPT))
+    """From the writing of a window's last line (the file's time) to the graph that has it."""
+
+    def latency(self) -> dict[str, float] | None:
+        if not self.latencies:
+            return None
+        values = np.array(self.latencies)
+        return {f"p{p}": round(float(np.percentile(values, p)), 1) for p in (50, 95, 99)}
+
+
+class Follower:
+    """The query and what it keeps up to date."""
+
+    def __init__(
+        self,
+        out: Path,
+        publisher: Publisher | None = None,
+        horizon_ms: int = DEFAULT_HORIZON_MS,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.out = out
+        self.publisher = publisher
+        self.graph = LiveGraph(horizon_ms)
+        self.stats = FollowStats()
+        self._now_ms = now_ms
+
+    def start(
+        self, spark: SparkSession, logs: str, every: str = "1 second", begin: str = "latest"
+    ) -> StreamingQuery:
+        """Starts following ``logs``; stop the query to end it."""
+        open_root(logs)  # names a wrong path here, not from within Spark
+        self.out.mkdir(parents=True, exist_ok=True)
+        spark.dataSource.register(MetricLogSource)
+        stream = (
+            spark.readStream.format(SOURCE_NAME).option("path", logs).option("from", begin).load()
+        )
+        return (
+            stream.writeStream.queryName("stormbrain-follow")
+            .option("checkpointLocation", str(self.out / "checkpoint"))
+            .trigger(processingTime=every)
+            .foreachBatch(self._batch)
+            .start()
+        )
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        rows = frame.toArrow().to_pylist()
+        windows = self.graph.add(rows)
+        if self.publisher:
+            self.publisher.publish(windows)
+        self._note(windows)
+        self.stats.batches += 1
+        self.stats.rows += len(rows)
+        self._write(number)
+
+    def _note(self, windows: list[LiveWindow]) -> None:
+        now = self._now_ms()
+        self.stats.windows += len(windows)
+        self.stats.latencies.extend(now - w.appended_ms for w in windows)
+
+    def _write(self, batch: int) -> None:
+        document: dict[str, Any] = {
+            "version": LIVE_FORMAT,
+            "batch": batch,
+            "updated_ms": self._now_ms(),
+            "horizon_ms": self.graph.horizon_ms,
+            "windows": self.stats.windows,
+            "corrupt_lines": self.graph.corrupt,
+            "latency_ms": self.stats.latency(),
+            **self.graph.snapshot(),
+        }
+        if self.publisher:
+            document["sent"] = self.publisher.sent
+            document["undelivered"] = self.publisher.undelivered
+        half = self.out / ".live.json"
+        half.write_text(json.dumps(document), encoding="utf-8")
+        os.replace(half, self.out / "live.json")
+
+
+def cpu_seconds() -> float:
+    """CPU that this process and its children (the JVM, Python workers) have used."""
+    me = psutil.Process()
+    total = 0.0
+    for process in [me, *me.children(recursive=True)]:
+        try:
+            used = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += used.user + used.system
+    return total
