@@ -24,6 +24,7 @@ app = typer.Typer(
 COMMAND_MODULES = (
     "brain.cli.cluster",
     "brain.cli.topologies",
+    "brain.cli.data",
     "brain.cli.serve",
     "brain.cli.status",
     "brain.cli.demo",

@@ -14,6 +14,7 @@ from topologies import (
     linear,
     log_processing,
     opengov,
+    payload,
     reference,
     smart_homes,
     soccer,
@@ -140,6 +141,10 @@ def check_reference(results: Path) -> None:
     assert _tallies(results, "ack") == expected_tallies({"spout": 2}, 400, 1)
 
 
+def check_payload(results: Path) -> None:
+    assert _tallies(results, "bolt-3") == expected_tallies({"spout": 2}, 600, 1)
+
+
 RUNS = {
     run.path: run
     for run in (
@@ -196,6 +201,12 @@ RUNS = {
             {"rate": 0.0, "events": 1500},
             check_logs,
             needs_redis=True,
+        ),
+        Run(
+            "payload",
+            payload,
+            {"events": 600, "depth": 3, "parallelism": 2, "tuple_bytes": 3072},
+            check_payload,
         ),
         Run("linear", linear, {"rate": 0.0, "events": 600, "tasks": 2}, check_linear),
         Run(

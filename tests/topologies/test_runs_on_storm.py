@@ -35,6 +35,7 @@ RATES = {
     "taxi": 25,
     "log_processing": 100,
     "linear": 20,
+    "payload": 20,
     "diamond": 15,
     "star": 15,
     "reference": 15,
