@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol, cast
 
@@ -29,6 +30,33 @@ MODULES = {
     "rstorm": "brain.algorithms.rstorm",
     "tstorm": "brain.algorithms.tstorm",
 }
+
+
+PRICES = ("move_cost", "restart_cost")
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "auto": (*PRICES, "isolation", "members", "move_share", "preset", "restart_share", "steps"),
+    "even": ("variant",),
+    "exact": (*PRICES, "formulation", "max_columns", "max_items", "nodes", "solver"),
+    "ischeduler": (*PRICES, "nodes", "phi"),
+    "localsearch": (*PRICES, "move_share", "restart_share", "start", "steps"),
+    "metis": (*PRICES, "imbalance", "objective", "recursive", "vertex_weights"),
+    "offline": (*PRICES, "alpha", "beta"),
+    "online": (*PRICES, "alpha", "system"),
+    "rstorm": (*PRICES, "cpu", "w_cpu", "w_memory", "w_network"),
+    "tstorm": (*PRICES, "gamma"),
+}
+"""The names that an algorithm looks up in ``Options.params``; others it ignores."""
+
+
+def check_parameters(name: str, params: Iterable[str]) -> None:
+    """Refuses parameters that the algorithm would ignore: most likely they are misspelt."""
+    for param in params:
+        if param not in PARAMETERS[name]:
+            raise BadInput(
+                f"params.{param}",
+                f"{name} has no such parameter",
+                f"it has {', '.join(sorted(PARAMETERS[name]))}",
+            )
 
 
 def names() -> tuple[str, ...]:

@@ -19,7 +19,8 @@ INFEASIBLE = 3
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, alone on stdout.")]
 ProblemFile = Annotated[str, typer.Argument(metavar="PROBLEM.json", help="Problem file, or - .")]
-Seed = Annotated[int, typer.Option(help="Same seed, same problem.")]
+LARGEST_SEED = 2**31 - 1
+Seed = Annotated[int, typer.Option(help="Same seed, same problem.", min=0, max=LARGEST_SEED)]
 
 problem_app = typer.Typer(
     help="Write the papers' placement problems as problem files, to stdout.",
@@ -39,7 +40,7 @@ def solve(
         str, typer.Option("--algorithm", "-a", help="auto, or one by name.")
     ] = "auto",
     theta: Annotated[float, typer.Option(help="Seconds allowed.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same answer.", min=0, max=LARGEST_SEED)] = 0,
     max_moves: Annotated[
         int | None, typer.Option(help="Most executors that may leave their current slot.")
     ] = None,
@@ -60,7 +61,8 @@ def solve(
 
     _check_numbers(theta, max_moves)
     options = Options(theta, seed, max_moves, _params(param or []))
-    registry.get(algorithm)  # a wrong name is told before a large file is read
+    registry.get(algorithm)  # what is wrong here is told before a large file is read
+    registry.check_parameters(algorithm, options.params)
     read, current = load(problem)
     with _quiet_stdout():
         result = registry.run(algorithm, read, current, options)

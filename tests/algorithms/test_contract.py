@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,6 +45,17 @@ def test_an_unknown_algorithm_is_refused_with_the_names_that_exist() -> None:
         registry.get("best")
     assert e.value.hint is not None
     assert all(name in e.value.hint for name in EVERY)
+
+
+def test_every_parameter_that_is_looked_up_is_listed() -> None:
+    """So that a misspelt one can be refused: the names in the sources are those in the registry."""
+    looked_up: set[str] = set()
+    for file in Path(registry.__file__).parent.rglob("*.py"):
+        looked_up |= set(re.findall(r'\.(?:number|choice)\(\s*"(\w+)"', file.read_text("utf-8")))
+        looked_up |= set(re.findall(r'params\.get\("(\w+)"', file.read_text("utf-8")))
+    listed = {name for names in registry.PARAMETERS.values() for name in names}
+    assert looked_up == {n for n in listed if not n.startswith("w_")}
+    assert set(registry.PARAMETERS) == set(EVERY)
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -148,6 +148,7 @@ def test_malformed_files_exit_with_2_and_the_path_of_the_field() -> None:
         (["--max-moves", "-1"], "--max-moves: must not be negative"),
         (["-a", "offline", "-p", "alpha"], "--param: 'alpha' is not k=v"),
         (["-a", "offline", "-p", "alpha=7"], "params.alpha: must be between 0 and 1"),
+        (["-a", "offline", "-p", "alhpa=0.1"], "params.alhpa: offline has no such parameter"),
         (["-a", "metis", "-p", "objective=best"], "params.objective: must be one of vol, cut"),
     ],
 )
