@@ -1,11 +1,11 @@
 package io.stormbrain.testing;
 
 import io.stormbrain.thrift.Brain;
-import io.stormbrain.thrift.BrainStatus;
 import io.stormbrain.thrift.ClusterState;
 import io.stormbrain.thrift.PlanRef;
 import io.stormbrain.thrift.ScheduleReply;
 import io.stormbrain.thrift.WindowReport;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.apache.thrift.TException;
 import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.server.TThreadPoolServer;
@@ -20,7 +21,7 @@ import org.apache.thrift.transport.TServerSocket;
 import org.apache.thrift.transport.layered.TFramedTransport;
 
 /** A brain on a real socket that says what the test tells it to. */
-public final class FakeBrain implements Brain.Iface, AutoCloseable {
+public final class FakeBrain implements AutoCloseable {
     /** What schedule() does. */
     public interface Script {
         ScheduleReply answer(ClusterState state) throws TException;
@@ -42,7 +43,9 @@ public final class FakeBrain implements Brain.Iface, AutoCloseable {
         socket.setReuseAddress(true);
         socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
         server = new TThreadPoolServer(new TThreadPoolServer.Args(new TServerSocket(socket))
-                .processor(new Brain.Processor<>(this))
+                .processor(new Brain.Processor<>(service()))
+                .stopTimeoutUnit(TimeUnit.MILLISECONDS)
+                .stopTimeoutVal(100)
                 .transportFactory(new TFramedTransport.Factory())
                 .protocolFactory(new TBinaryProtocol.Factory()));
         thread = new Thread(server::serve, "fake-brain");
@@ -80,20 +83,21 @@ public final class FakeBrain implements Brain.Iface, AutoCloseable {
         return reports;
     }
 
-    @Override
-    public ScheduleReply schedule(ClusterState state) throws TException {
-        asked.add(state);
-        return script.answer(state);
-    }
-
-    @Override
-    public void report(WindowReport report) {
-        reports.add(report);
-    }
-
-    @Override
-    public BrainStatus status(String token) {
-        return new BrainStatus(1, "fake", "0", true, 1, List.of());
+    /** Only what the plugin calls; the service may have more for other clients. */
+    private Brain.Iface service() {
+        return (Brain.Iface) Proxy.newProxyInstance(
+                FakeBrain.class.getClassLoader(), new Class<?>[] {Brain.Iface.class}, (proxy, method, arguments) -> {
+                    switch (method.getName()) {
+                        case "schedule":
+                            asked.add((ClusterState) arguments[0]);
+                            return script.answer((ClusterState) arguments[0]);
+                        case "report":
+                            reports.add((WindowReport) arguments[0]);
+                            return null;
+                        default:
+                            throw new UnsupportedOperationException(method.getName());
+                    }
+                });
     }
 
     @Override

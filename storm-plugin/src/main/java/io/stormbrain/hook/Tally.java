@@ -1,0 +1,85 @@
+package io.stormbrain.hook;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * A task's counters. The executor's own thread writes without locks or atomic operations; other threads (those of a
+ * ShellBolt, or of a bolt that emits from a pool) go to adders beside. Sums only ever grow, and readers take differences.
+ */
+final class Tally {
+    static final int EXECUTED = 0;
+    static final int EMITTED = 1;
+    static final int ACKED = 2;
+    static final int FAILED = 3;
+    static final int EXECUTE_MS = 4;
+    static final int EXECUTE_SAMPLES = 5;
+    static final int PROCESS_MS = 6;
+    static final int PROCESS_SAMPLES = 7;
+    static final int COMPLETE_MS = 8;
+    static final int COMPLETE_SAMPLES = 9;
+    private static final int COUNTERS = 10;
+    /** Room on both sides, so that two tasks' counters never share a cache line. */
+    private static final int PAD = 8;
+    private static final VarHandle AT = MethodHandles.arrayElementVarHandle(long[].class);
+
+    private final long[] own = new long[PAD + COUNTERS + PAD];
+    private final LongAdder[] others = new LongAdder[COUNTERS];
+    private Thread owner;
+    private Thread stranger;
+
+    Tally() {
+        for (int i = 0; i < COUNTERS; i++) {
+            others[i] = new LongAdder();
+        }
+    }
+
+    /** From callbacks that Storm makes on the executor's thread only. */
+    void addAsOwner(int counter, long amount) {
+        if (owner == null) {
+            owner = Thread.currentThread();
+        }
+        int index = PAD + counter;
+        AT.setRelease(own, index, own[index] + amount);
+    }
+
+    /** From callbacks that may come on any thread. */
+    void add(int counter, long amount) {
+        if (onOwner()) {
+            int index = PAD + counter;
+            AT.setRelease(own, index, own[index] + amount);
+        } else {
+            others[counter].add(amount);
+        }
+    }
+
+    /** Racy on purpose: a wrong guess about a stranger costs one look at a name. */
+    private boolean onOwner() {
+        Thread current = Thread.currentThread();
+        if (current == owner) {
+            return true;
+        }
+        if (current == stranger) {
+            return false;
+        }
+        if (owner == null && ExecutorGroup.isExecutorThread(current.getName())) {
+            owner = current;
+            return true;
+        }
+        stranger = current;
+        return false;
+    }
+
+    long read(int counter) {
+        return (long) AT.getAcquire(own, PAD + counter) + others[counter].sum();
+    }
+
+    long[] readAll() {
+        long[] all = new long[COUNTERS];
+        for (int i = 0; i < COUNTERS; i++) {
+            all[i] = read(i);
+        }
+        return all;
+    }
+}

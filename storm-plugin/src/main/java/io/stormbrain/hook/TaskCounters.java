@@ -1,0 +1,100 @@
+package io.stormbrain.hook;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import org.apache.storm.Constants;
+import org.apache.storm.task.TopologyContext;
+import org.apache.storm.tuple.Tuple;
+
+/** Everything that one task counts. Written on the tuple path, read by the thread that closes windows. */
+final class TaskCounters {
+    final int task;
+    final String component;
+    final ExecutorGroup executor;
+    final Tally tally = new Tally();
+    /** Tuples that came to this task, by source. */
+    final EdgeTable userEdges;
+    final EdgeTable systemEdges;
+    /** Tuples of an acker to spouts: a spout has no hook for what it receives, so the acker counts for it. */
+    final EdgeTable toSpouts;
+    /** The declared command of a multilang component, or null. */
+    final ShellCommand shellCommand;
+    private final Map<Integer, Long> shellPids;
+    private final boolean systemComponent;
+
+    TaskCounters(Map<String, Object> conf, TopologyContext context) {
+        this.task = context.getThisTaskId();
+        this.component = context.getThisComponentId();
+        this.executor = ExecutorGroup.join(context);
+        this.systemComponent = isSystem(component);
+        this.shellCommand = ShellCommand.of(context);
+        this.shellPids = ShellProcesses.of(context);
+        TupleSizer sizer = new TupleSizer(conf);
+        this.userEdges = new EdgeTable(sizer, task + 1);
+        this.systemEdges = new EdgeTable(sizer, task + 2);
+        this.toSpouts = component.equals("__acker") ? new EdgeTable(sizer, task + 3) : null;
+    }
+
+    static boolean isSystem(String name) {
+        return name.length() > 1 && name.charAt(0) == '_' && name.charAt(1) == '_';
+    }
+
+    /** Whether a subprocess does this task's work. */
+    boolean isShell() {
+        return shellCommand != null || shellPid() != null;
+    }
+
+    /** The task's subprocess if it was told, else null. */
+    Long shellPid() {
+        return shellPids.get(task);
+    }
+
+    void executed(Tuple tuple, Long latencyMs) {
+        int source = tuple.getSourceTask();
+        if (source == Constants.SYSTEM_TASK_ID) {
+            return; // ticks and the like: made in this very worker, by no task that is placed
+        }
+        (isSystem(tuple.getSourceStreamId()) ? systemEdges : userEdges).count(source, tuple.getValues());
+        tally.addAsOwner(Tally.EXECUTED, 1);
+        // Storm says -1, or nothing, where it took no sample
+        if (latencyMs != null && latencyMs >= 0) {
+            tally.addAsOwner(Tally.EXECUTE_MS, latencyMs);
+            tally.addAsOwner(Tally.EXECUTE_SAMPLES, 1);
+        }
+    }
+
+    void emitted(String stream, List<Object> values, Collection<Integer> targets) {
+        boolean system = isSystem(stream);
+        if (toSpouts != null && system) {
+            for (Integer target : targets) {
+                if (target != null) {
+                    toSpouts.count(target, values);
+                }
+            }
+        }
+        if (!system || systemComponent) {
+            tally.add(Tally.EMITTED, 1);
+        }
+    }
+
+    void boltAcked(Long latencyMs) {
+        tally.add(Tally.ACKED, 1);
+        if (latencyMs != null && latencyMs >= 0) {
+            tally.add(Tally.PROCESS_MS, latencyMs);
+            tally.add(Tally.PROCESS_SAMPLES, 1);
+        }
+    }
+
+    void spoutAcked(Long latencyMs) {
+        tally.addAsOwner(Tally.ACKED, 1);
+        if (latencyMs != null && latencyMs >= 0) {
+            tally.addAsOwner(Tally.COMPLETE_MS, latencyMs);
+            tally.addAsOwner(Tally.COMPLETE_SAMPLES, 1);
+        }
+    }
+
+    void failed() {
+        tally.add(Tally.FAILED, 1);
+    }
+}
