@@ -39,6 +39,8 @@ from topologies.common.spout import source_outputs
 from topologies.data.dataset import Dataset
 from topologies.data.logs import Logs
 
+NEEDS_REDIS = True
+"""A local cluster starts a Redis server when this topology is submitted without one."""
 FIELDS = ("host", "method", "path", "status", "bytes", "time")
 
 

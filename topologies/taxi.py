@@ -38,6 +38,8 @@ from topologies.common.spout import source_outputs
 from topologies.data.dataset import Dataset
 from topologies.data.taxi import Taxi, cell_of
 
+NEEDS_REDIS = True
+"""A local cluster starts a Redis server when this topology is submitted without one."""
 TOP = 10
 
 

@@ -63,10 +63,13 @@ def submit(
     if options:
         _show_options(files, as_json)
         return
+    given = settings or []
+    if nimbus is None:
+        given = [*given, *_redis_setting(files, given, cluster)]
     with _client(nimbus, cluster) as client:
         submitter = Submitter(client) if python is None else Submitter(client, python)
         ids = submitter.submit_all(
-            files, name=name, settings=settings or [], workers=workers, class_name=class_name
+            files, name=name, settings=given, workers=workers, class_name=class_name
         )
         if wait:
             for topology_id in ids:
@@ -152,6 +155,20 @@ def _client(nimbus: str | None, cluster: str) -> NimbusClient:
     from brain.cluster.local import LocalCluster
 
     return LocalCluster.attach(cluster).nimbus()
+
+
+def _redis_setting(files: list[Path], given: list[str], cluster: str) -> list[str]:
+    """The address of the local cluster's Redis server, if a topology needs one and names none."""
+    from brain.submit.loading import load_topology_file
+
+    if any(setting.startswith("redis_url=") for setting in given):
+        return []
+    if not any(getattr(load_topology_file(f).module, "NEEDS_REDIS", False) for f in files):
+        return []
+    from brain.cluster.local import LocalCluster
+    from brain.cluster.redis import ensure_redis
+
+    return [f"redis_url={ensure_redis(LocalCluster.attach(cluster).state_dir)}"]
 
 
 def _executor_numbers(texts: list[str]) -> dict[str, int]:
