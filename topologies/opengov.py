@@ -59,8 +59,11 @@ class Options(RunOptions):
     awards: int = 0
     """How many contracts to generate (``events`` is the number of prices); 0: a fifth of it."""
     window_days: int = 20
+    """Length of the window of prices, and how far a contract may lie back."""
     step_days: int = 1
+    """How often a window is looked at."""
     factor: float = 2.0
+    """Windows whose highest price is more than this many times the lowest are kept."""
     companies: int = 200
     """Companies to generate data for."""
 

@@ -50,12 +50,12 @@ class Options(RunOptions):
     weave: bool = True
     """Whether lines change the task index from stage to stage (see ``parallel.py``)."""
     workers: int = 10
+    """Worker processes (topology.workers)."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.tuple_bytes < KEY_BYTES:
             raise ValueError(f"tuple_bytes is {self.tuple_bytes}, but a key has {KEY_BYTES}")
-        if self.depth < 1:
-            raise ValueError(f"depth is {self.depth}, but there is at least one bolt")
 
     @property
     def lines(self) -> dict[str, Any]:

@@ -54,6 +54,7 @@ class Options(RunOptions):
     stages: int = 7
     """Stages from the spout on, without the ack bolt."""
     spouts: int = 4
+    """Executors of the spout (C0)."""
     simple: int = 3
     """Executors of each bolt that receives by shuffle grouping."""
     stateful: int = 2

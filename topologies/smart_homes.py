@@ -48,13 +48,16 @@ class Options(RunOptions):
     """The paper's values: slices of 15 minutes, 10 tasks of each operator."""
 
     tasks: int = 10
+    """Tasks of each of the four components."""
     slice_minutes: int = 15
+    """Length of a slice; it divides a day."""
     houses: int = 40
     """Houses to generate data for."""
     interval_seconds: int = 60
     """How often a generated plug reports."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.slice_minutes < 1 or 1440 % self.slice_minutes:
             raise ValueError(f"slice_minutes is {self.slice_minutes}, which does not divide a day")
 

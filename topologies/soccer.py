@@ -47,8 +47,11 @@ class Options(RunOptions):
     sensors: int = 8
     """Tasks of the spout; they share the 32 sensors."""
     speeds: int = 4
+    """Executors of the speed bolt."""
     analyses: int = 2
+    """Executors of the analysis bolt."""
     window_seconds: int = 60
+    """Length of the windows of the statistics, in event time."""
 
 
 class SensorSpout(DatasetSpout):

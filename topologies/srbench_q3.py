@@ -44,11 +44,15 @@ class Options(RunOptions):
     """The paper's values: 12 machines, 48 tasks for each operator that neither reads nor writes."""
 
     readers: int = 12
+    """Tasks of the reader."""
     tasks: int = 48
     """Tasks of the aggregate and of the filter."""
     window_hours: int = 3
+    """Length of the window."""
     step_hours: int = 1
+    """How often a window is looked at."""
     least_mph: float = 74.0
+    """Windows whose lowest wind speed is at least this are kept."""
     stations: int = 60
     """Stations to generate data for."""
 

@@ -29,7 +29,9 @@ class Options(MicroOptions):
     tasks: int = 8
     """Tasks of the operator in the middle and of each sink."""
     sources: int = 2
+    """Number of sources."""
     sinks: int = 2
+    """Number of sinks."""
 
 
 def build(options: Options) -> type[Topology]:

@@ -52,6 +52,7 @@ class Options(RunOptions):
     """Hosts of the consumer, separated by commas."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.form not in FORMS:
             raise ValueError(f"form is {self.form!r}, but it is one of {', '.join(FORMS)}")
 

@@ -48,10 +48,15 @@ class Options(RunOptions):
     """The paper's values."""
 
     sources: int = 16
+    """Tasks of the source."""
     preprocessors: int = 16
+    """Tasks of the operator that finds the cells."""
     counters: int = 8
+    """Tasks of the operator that counts trips by route."""
     rankers: int = 4
+    """Tasks of the first ranking."""
     window_minutes: int = 30
+    """How long a trip counts."""
     step_seconds: int = 60
     """How often, in event time, the ranking is brought up to date."""
     trips_per_minute: int = 300

@@ -33,12 +33,17 @@ class Options(RunOptions):
 
     rate: float = 1.0
     sources: int = 2
+    """Executors of the source."""
     splitters: int = 3
+    """Executors of the operator that splits sentences."""
     counters: int = 3
+    """Executors of the operator that counts words."""
     consumers: int = 3
+    """Executors of the consumer."""
     pin_source: str = ""
     """Hosts of the source, separated by commas."""
     pin_consumer: str = ""
+    """Hosts of the consumer, separated by commas."""
 
 
 class SentenceSpout(DatasetSpout):

@@ -38,8 +38,10 @@ class MicroOptions(RunOptions):
     work_ms: float = -1.0
     """Processor time of an operator for a tuple; -1: as the form says."""
     payload_bytes: int = 100
+    """Bytes that each tuple carries."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.form not in FORMS:
             raise ValueError(f"form is {self.form!r}, but it is one of {', '.join(FORMS)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ class RunOptions:
     events: int = 0
     """How many events all sources emit together, then the run ends; 0: endless."""
     seed: int = 0
+    """The same seed gives the same data."""
     acking: bool = True
     """Whether tuples are tracked and replayed; exact results need it."""
     max_pending: int = 500
@@ -31,6 +32,7 @@ class RunOptions:
     batch: int = 10
     """Tuples a source task emits in one call at most."""
     workers: int = 4
+    """Worker processes (topology.workers)."""
     data_dir: str = ""
     """Directory or file to read in place of generating; see ``stormbrain data``."""
     disorder_ms: int = 0
@@ -45,6 +47,18 @@ class RunOptions:
     """Tuples of a source task after which it tells its progress."""
     watermark_seconds: float = 1.0
     """Seconds after which it tells its progress anyway."""
+
+    def __post_init__(self) -> None:
+        """Numbers are not negative, and counts of things there must be at least one of are 1 or
+        more: those whose default is."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            default: Any = field.default
+            least = 1 if isinstance(default, int) and default >= 1 else min(0, default)
+            if value < least:
+                raise ValueError(f"{field.name} must be {least:g} or more, not {value:g}")
 
     def run_settings(self) -> dict[str, Any]:
         """What the components are told, under ``RUN_KEY``."""
