@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
+from brain.cli.asking import (
+    ROOT,
+    AsJson,
+    Cluster,
+    Root,
+    Token,
+    Topology,
+    ZooKeeper,
+    add_row,
+    ask,
+    rate,
+)
 from brain.cli.output import console, print_json
-
-ZooKeeper = Annotated[str | None, typer.Option(help="Storm's ZooKeeper: host:port, …")]
-Cluster = Annotated[str, typer.Option(help="Local cluster to ask.")]
-Root = Annotated[str, typer.Option(help="brain.scheduler.zookeeper.root")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,49 +32,43 @@ def register(app: typer.Typer) -> None:
 def status(
     zookeeper: ZooKeeper = None,
     cluster: Cluster = "default",
-    root: Root = "/stormbrain",
-    token: Annotated[str, typer.Option(envvar="STORMBRAIN_TOKEN", help="Shared token.")] = "",
+    root: Root = ROOT,
+    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
-    """Who leads, which topologies are watched, what was decided last."""
-    from brain.cli.connection import (
-        call_brain,
-        leader_address,
-        zookeeper_client,
-        zookeeper_hosts,
-    )
-
-    with zookeeper_client(zookeeper_hosts(zookeeper, cluster)) as client:
-        address = leader_address(client, root)
-    answer = call_brain(address, "status", token)
+    """Who leads, which topologies are watched, their cost now, and what was decided last."""
+    answer = ask("picture", {}, zookeeper, cluster, root, token)
     if as_json:
-        print_json(_plain(answer))
+        for topology in answer["topologies"]:
+            for long in ("edges", "timeline", "moves", "decisions"):
+                topology.pop(long, None)
+        print_json(answer)
         return
-    ago = _ago(answer.last_snapshot_ms)
+    brain, storm = answer["brain"], answer["storm"]
     console.print(
-        f"brain [bold]{answer.brain}[/bold] {answer.version} leads (term {answer.term}); "
-        f"last snapshot of Nimbus {ago}; {answer.reports_received} reports"
+        f"brain [bold]{escape(brain['id'])}[/bold] {brain['version']} leads, term {brain['term']}; "
+        f"{answer['counters']['reports']:,} reports taken"
     )
-    table = Table("topology", "mode", "algorithm", "plan", "inter-node", "tuples/s", "state")
-    for t in answer.topologies:
-        cost = "–"
-        if t.cost_now is not None and t.cost_planned is not None:
-            cost = f"{t.cost_now.inter_node:,.0f} → {t.cost_planned.inter_node:,.0f}"
-        table.add_row(
-            t.name, t.mode, t.algorithm, str(t.plan.epoch) if t.plan else "–", cost,
-            f"{t.tuples_per_sec or 0:,.0f}", t.last_decision or "",
-        )  # fmt: skip
+    console.print(f"Storm: {_storm(storm)}; {len(answer['nodes'])} nodes", markup=False)
+    if brain["dashboard"]:
+        console.print(f"dashboard: {brain['dashboard']}", markup=False)
+    if not answer["topologies"]:
+        console.print("no topology runs")
+        return
+    table = Table("topology", "mode", "plan", "between nodes", "best known", "throughput", "state")
+    for t in answer["topologies"]:
+        add_row(table, t["name"], f"{t['mode']}, {t['algorithm']}", _plan(t), *_costs(t), _state(t))
     console.print(table)
 
 
 def history(
-    topology: Annotated[str, typer.Argument(help="Topology name or id.")],
+    topology: Topology,
     zookeeper: ZooKeeper = None,
     cluster: Cluster = "default",
-    root: Root = "/stormbrain",
+    root: Root = ROOT,
     as_json: AsJson = False,
 ) -> None:
-    """The latest decisions about a topology, each with its reason."""
+    """The latest decisions about a topology, each with its reason. Works without a brain, too."""
     from brain.cli.connection import zookeeper_client, zookeeper_hosts
     from brain.errors import StormbrainError
     from brain.service.decision_log import read_decisions
@@ -84,27 +86,47 @@ def history(
     if as_json:
         print_json(found)
         return
-    table = Table("time", "topology", "trigger", "algorithm", "outcome", "reason")
+    table = Table("time", "topology", "trigger", "algorithm", "outcome", "gain", "reason")
     for d in found:
         trigger: Any = d.get("trigger") or {}
         when = time.strftime("%H:%M:%S", time.localtime(int(str(d["time_ms"])) / 1000))
-        table.add_row(
-            when, str(d["topology_id"]), str(trigger.get("kind")), str(d["algorithm"]),
-            str(d["outcome"]), str(d["reason"]),
+        gain: Any = d.get("gain_percent")
+        add_row(
+            table, when, d["topology_id"], trigger.get("kind"), d["algorithm"], d["outcome"],
+            "–" if gain is None else f"{gain:.1f} %", d["reason"],
         )  # fmt: skip
     console.print(table)
 
 
-def _plain(value: Any) -> Any:
-    """A Thrift struct as plain JSON values."""
-    if hasattr(value, "thrift_spec"):
-        return {spec[1]: _plain(getattr(value, spec[1])) for spec in value.thrift_spec.values()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return value
+def _storm(storm: dict[str, Any]) -> str:
+    if storm["state"] == "never":
+        return "Nimbus has not asked yet (see `stormbrain doctor`)"
+    words = f"Nimbus {storm['nimbus']} asked {storm['age_ms'] / 1000:.0f} s ago"
+    return f"away: {words}" if storm["state"] == "away" else f"{storm['storm_version']}, {words}"
 
 
-def _ago(time_ms: int | None) -> str:
-    if not time_ms:
-        return "never"
-    return f"{max(0.0, time.time() - time_ms / 1000):.0f} s ago"
+def _plan(t: dict[str, Any]) -> str:
+    return f"{t['plan']['epoch']} {t['plan']['state']}" if t["plan"] else "none"
+
+
+def _costs(t: dict[str, Any]) -> tuple[str, str, str]:
+    """Measured now; the best that the last computation knew of; tuples a second."""
+    flow, last = t["flow"], t["last_decision"]
+    best = (last or {}).get("after")
+    known = "–"
+    if best is not None:
+        before = last["before"]["inter_node"]
+        known = rate(min(best["inter_node"], before))
+    if flow is None:
+        return "–", known, "–"
+    unit = "bytes/s" if flow["bytes"] else "tuples/s"
+    now = flow["inter_node_bytes"] if flow["bytes"] else flow["inter_node_tuples"]
+    return rate(now, unit), known, f"{flow['acked'] or flow['tuples']:,.0f}/s"
+
+
+def _state(t: dict[str, Any]) -> str:
+    words = []
+    if t["last_decision"]:
+        words.append(f"{t['last_decision']['outcome']}: {t['last_decision']['reason']}")
+    words.append(t["waiting"] or "a computation is due")
+    return "; ".join([*words, *t["errors"]])

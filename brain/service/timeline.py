@@ -87,10 +87,8 @@ class Timeline:
 
 def recent_rates(record: TopologyRecord, now_ms: int, under_this_placement: bool = False) -> Rates:
     """Rates of the last few windows; on demand none from before the placement changed."""
-    s = record.settings
-    window_ms = 1000 * s["window.secs"]
-    step_ms = max(window_ms, 1000 * s["observe.secs"] // 60)
-    since = now_ms - 3 * step_ms
+    window_ms = 1000 * record.settings["window.secs"]
+    since = now_ms - 3 * max(window_ms, record.traffic.step_ms)
     if under_this_placement:
         since = max(since, record.changed_ms + window_ms)
     return record.traffic.rates(since, now_ms)

@@ -26,6 +26,8 @@ QUIET = {
     "topology.brain.first.replacement.secs": 3600,
 }
 """The brain measures and answers, but decides nothing by itself."""
+REPORT_MS = 600
+"""A brain takes 120 reports a minute of one worker."""
 
 
 class FedBrain:
@@ -60,6 +62,7 @@ class FedBrain:
         self.tasks = range(1, lines * depth + 1)
         self.slots = {t: (self.nodes[(t - 1 + (t - 1) // lines) % nodes], 6700) for t in self.tasks}
         self.sequence = 0
+        self._reported_ms = 0
         self.brain = self._new_brain()
         self._feeding: threading.Thread | None = None
         self._quiet = threading.Event()
@@ -117,8 +120,11 @@ class FedBrain:
             self.slots = {start: slot for (start, _), slot in stored.plan.executors.items()}
 
     def report(self) -> None:
-        """One window of each worker, about the tasks that run there."""
+        """One window of each worker, about the tasks that run there; none if the last is new."""
         now = int(time.time() * 1000)
+        if now - self._reported_ms < REPORT_MS:
+            return
+        self._reported_ms = now
         for slot in sorted(set(self.slots.values())):
             here = {t for t, s in self.slots.items() if s == slot}
             window = report(

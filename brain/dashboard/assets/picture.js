@@ -7,6 +7,7 @@ const PALETTE = ["#4464d6", "#0f8a6d", "#8e44ad", "#b3531f", "#1681a8", "#a8326e
   "#6a5acd", "#94631a", "#3d7068"];
 const SYSTEM = "#6f7a94";
 const DENSE_FROM = 90;
+const GLIDE_MS = 700;
 
 export function colours(components) {
   const found = new Map();
@@ -74,7 +75,7 @@ export class Picture {
     const homeless = bySlot.get("") || [];
     if (homeless.length) {
       cards.push(el("article", { class: "node gone" }, el("h3", {}, el("b", {}, "Not assigned")),
-        el("div", { class: "chips" }, ...homeless.map((e) => this.#chip(e)))));
+        ...this.#rows(homeless)));
     }
     if (!cards.length) cards.push(el("p", { class: "empty" }, "No supervisor is known yet."));
     this.root.replaceChildren(...cards, this.canvas);
@@ -93,7 +94,7 @@ export class Picture {
       if (mine(port).length) {
         return el("div", { class: `worker${restarts.has(slot) ? " restart" : ""}`, "data-slot": slot },
           el("p", {}, `worker ${port}${restarts.has(slot) ? " · restarts" : ""}`),
-          el("div", { class: "chips" }, ...mine(port).map((e) => this.#chip(e))));
+          ...this.#rows(mine(port)));
       }
       const [name, executors] = others.get(slot);
       return el("div", { class: "worker other" }, el("p", {}, `${port} · ${name}, ${executors} executors`));
@@ -105,6 +106,13 @@ export class Picture {
     return el("article", { class: `node${node.blacklisted ? " gone" : ""}`, "data-node": node.id, "aria-label": `node ${host}` },
       el("h3", { title: node.id }, el("b", {}, host), words), bar, ...workers,
       free ? el("p", { class: "free" }, `${free} free slot${free > 1 ? "s" : ""}${node.blacklisted ? ", blacklisted" : ""}`) : null);
+  }
+
+  /** One row a component, in the order of the tasks: edges then have room between the rows. */
+  #rows(executors) {
+    const rows = new Map();
+    for (const e of executors) rows.set(e.component, [...(rows.get(e.component) || []), this.#chip(e)]);
+    return [...rows.values()].map((chips) => el("div", { class: "chips" }, ...chips));
   }
 
   #chip(executor) {
@@ -149,8 +157,11 @@ export class Picture {
       const now = chip.getBoundingClientRect();
       if (!old || (old.x === now.x && old.y === now.y)) continue;
       chip.animate([{ transform: `translate(${old.x - now.x}px, ${old.y - now.y}px)` }, { transform: "none" }],
-        { duration: 700, easing: "ease-in-out" });
+        { duration: GLIDE_MS, easing: "ease-in-out" });
     }
+    const until = performance.now() + GLIDE_MS + 50;
+    const follow = (time) => { this.draw(); if (time < until) requestAnimationFrame(follow); };
+    requestAnimationFrame(follow);
   }
 
   draw() {
@@ -174,6 +185,9 @@ export class Picture {
     const intra = style.getPropertyValue("--intra").trim();
     const focus = this.hovered || model.chosen;
     const near = new Set();
+    const many = model.edges.source.length;
+    const thick = many > 400 ? 2.4 : many > 100 ? 3.6 : 6;
+    const faint = many > 400 ? 0.35 : many > 100 ? 0.55 : 0.72;
     pen.lineCap = "round";
     for (let i = model.edges.source.length - 1; i >= 0; i -= 1) {  // the heaviest come last, on top
       const a = model.edges.source[i];
@@ -183,10 +197,10 @@ export class Picture {
       if (!centre[a] || !centre[b] || (model.show.onlyInter && !crosses) || (system && !model.show.system)) continue;
       const touched = focus && (model.executors[a].id === focus || model.executors[b].id === focus);
       if (touched) { near.add(model.executors[a].id); near.add(model.executors[b].id); }
-      const width = 0.7 + 7.3 * Math.sqrt(model.edges.weight[i] / model.widest);
+      const width = 0.6 + thick * Math.sqrt(model.edges.weight[i] / model.widest);
       pen.lineWidth = touched ? width + 0.8 : width;
       pen.strokeStyle = crosses ? inter : intra;
-      pen.globalAlpha = focus ? (touched ? 0.95 : 0.07) : crosses ? 0.72 : 0.5;
+      pen.globalAlpha = focus ? (touched ? 0.95 : 0.07) : crosses ? faint : 0.7 * faint;
       pen.setLineDash(system ? [2, 5] : []);
       const [x1, y1] = centre[a];
       const [x2, y2] = centre[b];

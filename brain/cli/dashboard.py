@@ -1,0 +1,80 @@
+"""``stormbrain dashboard`` and ``dashboard-shot``: where the dashboard is, and a picture of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from brain.cli.asking import ROOT, Cluster, Root, Token, ZooKeeper, ask
+from brain.cli.output import console
+from brain.errors import BadInput, StormbrainError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+QUIET = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars",
+)  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(dashboard)
+    app.command("dashboard-shot")(dashboard_shot)
+
+
+def dashboard(
+    zookeeper: ZooKeeper = None,
+    cluster: Cluster = "default",
+    root: Root = ROOT,
+    token: Token = "",
+) -> None:
+    """Print where the leading brain's dashboard is served."""
+    url = ask("picture", {}, zookeeper, cluster, root, token)["brain"]["dashboard"]
+    if url is None:
+        raise StormbrainError(
+            "the leading brain serves no dashboard", "start it with --dashboard 127.0.0.1:8790"
+        )
+    console.print(url, markup=False)
+
+
+def dashboard_shot(
+    out: Annotated[Path, typer.Argument(help="PNG to write.")] = Path("docs/img/dashboard.png"),
+    url: Annotated[str, typer.Option(help="The dashboard.")] = "http://127.0.0.1:8790/",
+    size: Annotated[str, typer.Option(help="Width x height in pixels.")] = "1440x860",
+    wait_secs: Annotated[float, typer.Option(min=1, help="For the page to settle.")] = 6.0,
+) -> None:
+    """Take a picture of a running dashboard with Chromium."""
+    shoot(out, url, size, wait_secs)
+    console.print(f"{out}", markup=False)
+
+
+def shoot(out: Path, url: str, size: str, wait_secs: float) -> None:
+    """Runs a browser for one screenshot, in a profile of its own that is removed afterwards."""
+    width, _, height = size.partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise BadInput("--size", f"{size!r} is not width x height", "for example 1440x860")
+    browser = find_browser()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="stormbrain-browser-") as profile:
+        done = subprocess.run(
+            [
+                browser, *QUIET, f"--user-data-dir={profile}", f"--window-size={width},{height}",
+                f"--timeout={int(wait_secs * 1000)}", f"--screenshot={out.absolute()}", url,
+            ],
+            capture_output=True, text=True, timeout=wait_secs + 60,
+        )  # fmt: skip
+    if done.returncode != 0 or not out.exists():
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise StormbrainError(f"{browser} took no picture of {url}: {last}", "is it served there?")
+
+
+def find_browser() -> str:
+    for name in BROWSERS:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise StormbrainError("no browser is on the PATH", "install Chromium (Debian: chromium)")

@@ -1,0 +1,165 @@
+"""``stormbrain plan`` and ``stormbrain apply``: look first, then put exactly that in force."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from brain.cli.asking import (
+    ROOT,
+    Algorithm,
+    AsJson,
+    Cluster,
+    Root,
+    Seed,
+    Theta,
+    Token,
+    Topology,
+    ZooKeeper,
+    add_row,
+    ask,
+)
+from brain.cli.output import console, print_json
+
+SHOWN_DIGEST = 12
+MOVES_SHOWN = 60
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(plan)
+    app.command()(apply)
+
+
+def plan(
+    topology: Topology,
+    algorithm: Algorithm = None,
+    theta: Theta = None,
+    seed: Seed = None,
+    max_moves: Annotated[
+        int | None, typer.Option(min=0, help="Most executors that may move.")
+    ] = None,
+    zookeeper: ZooKeeper = None,
+    cluster: Cluster = "default",
+    root: Root = ROOT,
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Dry run: what the brain would do now, as a diff against what runs. Nothing is moved."""
+    answer = ask(
+        "plan",
+        {
+            "topology": topology,
+            "algorithm": algorithm,
+            "theta": theta,
+            "seed": seed,
+            "max_moves": max_moves,
+        },
+        zookeeper,
+        cluster,
+        root,
+        token,
+    )
+    if as_json:
+        print_json(answer)
+        return
+    _show(answer)
+
+
+def apply(
+    topology: Topology,
+    digest: Annotated[
+        str, typer.Argument(help="Of a plan that `plan` showed, or of a proposal (mode advise).")
+    ],
+    zookeeper: ZooKeeper = None,
+    cluster: Cluster = "default",
+    root: Root = ROOT,
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Put exactly the plan in force that was shown, if what it was based on still holds."""
+    answer = ask("apply", {"topology": topology, "digest": digest}, zookeeper, cluster, root, token)
+    if as_json:
+        print_json(answer)
+        return
+    console.print(
+        f"plan {answer['epoch']} of {answer['topology_id']} is written: {len(answer['moves'])} "
+        f"executors move, {len(answer['restarts'])} workers restart in Nimbus's next round",
+        markup=False,
+    )
+
+
+def _show(answer: dict[str, Any]) -> None:
+    verdict = answer["verdict"]
+    mark = "[green]would move[/green]" if verdict["outcome"] == "move" else "would not move"
+    console.print(
+        f"[bold]{escape(answer['topology_name'])}[/bold], {answer['algorithm']} in "
+        f"{answer['seconds']:.2f} s from {answer['observed_secs']:.0f} s of traffic"
+        f"{', proven optimal' if answer['proven_optimal'] else ''}"
+    )
+    console.print(f"the brain {mark}:", end=" ")
+    console.print(verdict["reason"], markup=False)
+    if answer["waiting"]:
+        console.print(f"by itself it does nothing now: {answer['waiting']}", markup=False)
+    console.print(scores_table(answer["before"], answer["after"], "now", "planned"))
+    if answer["moves"]:
+        console.print(moves_table(answer["moves"], answer["restarts"]))
+    show_candidates(answer.get("details") or {})
+    if answer["digest"]:
+        short = answer["digest"][:SHOWN_DIGEST]
+        console.print(f"digest [bold]{short}[/bold]; to put exactly this in force:")
+        console.print(f"  stormbrain apply {answer['topology_name']} {short}", markup=False)
+    else:
+        console.print(f"cannot be applied: {answer['why_not_applicable']}", markup=False)
+    for reason in answer["reasons"]:
+        console.print(f"[yellow]·[/yellow] {escape(reason)}")
+
+
+def scores_table(before: dict[str, Any], after: dict[str, Any], one: str, two: str) -> Table:
+    table = Table("", one, two, "")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name, key in (
+        ("traffic between nodes, a second", "inter_node"),
+        ("traffic between workers, a second", "inter_worker"),
+    ):
+        b, a = before[key], after[key]
+        add_row(table, name, f"{b:,.0f}", f"{a:,.0f}", f"{100 * (a - b) / b:+.1f} %" if b else "")
+    add_row(table, "imbalance", f"{before['imbalance']:.2f}", f"{after['imbalance']:.2f}", "")
+    add_row(table, "executors that move", "", str(after["moved_executors"]), "")
+    add_row(table, "workers that restart", "", str(after["restarted_workers"]), "")
+    return table
+
+
+def moves_table(moves: list[dict[str, Any]], restarts: list[str]) -> Table:
+    table = Table("component", "executor", "from", "to", title=f"{len(moves)} executors move")
+    for move in moves[:MOVES_SHOWN]:
+        add_row(
+            table,
+            move["component"], move["executor"], move["from_slot"] or "–",
+            f"{move['to_slot']}{' (restarts)' if move['to_slot'] in restarts else ''}",
+        )  # fmt: skip
+    if len(moves) > MOVES_SHOWN:
+        table.caption = f"and {len(moves) - MOVES_SHOWN} more; all with --json"
+    return table
+
+
+def show_candidates(details: dict[str, Any]) -> None:
+    """Algorithms that compare others tell of them in ``candidates``."""
+    given = details.get("candidates")
+    entries = (
+        [{"algorithm": k, **(v if isinstance(v, dict) else {"inter_node": v})} for k, v in
+         given.items()] if isinstance(given, dict) else given
+    )  # fmt: skip
+    if not isinstance(entries, list) or not entries:
+        return
+    table = Table("candidate", "between nodes", "note", title="candidates")
+    for entry in entries:
+        if isinstance(entry, dict):
+            cost = entry.get("inter_node", entry.get("cost"))
+            shown = f"{cost:,.0f}" if isinstance(cost, int | float) else "–"
+            note = entry.get("reason") or entry.get("status") or ""
+            add_row(table, str(entry.get("algorithm", entry.get("name", "?"))), shown, str(note))
+    console.print(table)
