@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brain.errors import BadInput, StormbrainError
-from brain.pipeline.graph import assignment, complete, slice_of, workers_of
+from brain.pipeline.graph import assignment, complete, workers_of
+from brain.pipeline.graph_totals import slice_of
 from brain.pipeline.statistics import imbalance, relative_deviation, weighted_percentile
 from brain.pipeline.store import Selection, Store
 

@@ -8,6 +8,7 @@ what becomes of corrupt lines.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -140,10 +141,19 @@ def _plan(
                 state.lines,
                 file.modified_ms,
                 state.last_end,
+                next_number(key) in found,
             )
         )
         lengths[key] = file.length * GZ_RATIO if gz else file.length - state.offset
     return pieces, lengths, shrunk
+
+
+def next_number(key: str) -> str:
+    """The key of the file that follows this one when the log is rolled."""
+    match = re.search(r"-(\d{4,})\.jsonl$", key)
+    if match is None:
+        return ""
+    return f"{key[: match.start()]}-{int(match.group(1)) + 1:04d}.jsonl"
 
 
 def _rows(

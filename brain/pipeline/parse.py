@@ -52,8 +52,13 @@ class Block:
     blank: int = 0
 
 
-def whole_line_blocks(stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """Cuts a stream into blocks that end with a newline; an unfinished last line is left out."""
+def whole_line_blocks(
+    stream: BinaryIO, block_bytes: int = BLOCK_BYTES, final: bool = False
+) -> Iterator[bytes]:
+    """Cuts a stream into blocks that end with a newline.
+
+    An unfinished last line is left out, or comes last if the file is ``final``.
+    """
     rest = b""
     while chunk := stream.read(block_bytes):
         cut = chunk.rfind(b"\n") + 1
@@ -66,12 +71,14 @@ def whole_line_blocks(stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> Itera
             continue
         yield rest + chunk[:cut]
         rest = chunk[cut:]
+    if final and rest:
+        yield rest
 
 
 def parse_block(data: bytes, first_line: int, first_offset: int) -> Block:
     """Parses whole lines. ``first_line`` counts from 1, ``first_offset`` from 0."""
     if not data.endswith(b"\n"):
-        bad = Bad(first_line, first_offset, "line without an end", _shorten(data))
+        bad = Bad(first_line, first_offset, "half-written line", _shorten(data))
         return Block(LINE_NONE, [bad], lines=0)
     octets = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(octets == _NEWLINE)

@@ -29,6 +29,8 @@ class Piece:
     line: int
     modified_ms: int
     last_end: int
+    rolled: bool = False
+    """The next file has begun: nothing more will come, not even the end of a half-written line."""
 
     @property
     def gz(self) -> bool:
@@ -70,7 +72,7 @@ def read_piece(piece: Piece, raw: BinaryIO) -> Iterator[pa.RecordBatch]:
     failure = ""
     try:
         _skip(stream, piece.offset, piece.gz)
-        for data in whole_line_blocks(stream):
+        for data in whole_line_blocks(stream, final=piece.rolled or piece.gz):
             block = parse_block(data, line + 1, offset)
             offset, line = offset + len(data), line + block.lines
             good, corrupt = good + block.good.num_rows, corrupt + len(block.bad)

@@ -21,6 +21,7 @@ import pyarrow.fs as pafs
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from brain.errors import BadInput
+from brain.pipeline.ingest import next_number
 from brain.pipeline.parse import parse_block, whole_line_blocks
 from brain.pipeline.schema import LINE_COLUMNS, ROW, ddl
 
@@ -133,18 +134,10 @@ class _Reader(DataSourceStreamReader):  # type: ignore[misc]
             if known is not None and known[0] == info.size and known[1] >= since:
                 ends[path] = known[1]
                 continue
-            rolled = _next_number(path) in files
+            rolled = next_number(path) in files
             ends[path] = max(since, _whole_end(fs, path, since, info.size, rolled))
             self._known[path] = (info.size, ends[path])
         return ends
-
-
-def _next_number(path: str) -> str:
-    """The path of the file that follows this one when it is rolled."""
-    match = re.search(r"-(\d{4,})\.jsonl$", path)
-    if match is None:
-        return ""
-    return f"{path[: match.start()]}-{int(match.group(1)) + 1:04d}.jsonl"
 
 
 def _whole_end(fs: pafs.FileSystem, path: str, since: int, size: int, rolled: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,14 +35,14 @@ class Receiver:
             wire.Brain,
             self,
             "127.0.0.1",
-            0,
+            _closed_port(),
             proto_factory=TBinaryProtocolFactory(),
             trans_factory=TFramedTransportFactory(),
         )
         self.server.daemon = True
         self.server.trans.listen()
-        self.port = self.server.trans.sock.getsockname()[1]
-        self.server.trans.listen = lambda: None  # it listens already, on a port of its choosing
+        self.port = self.server.trans.port
+        self.server.trans.listen = lambda: None  # it listens already: nobody comes too early
         threading.Thread(target=self.server.serve, daemon=True).start()
 
     def report(self, report: Any) -> None:
@@ -212,8 +213,6 @@ def test_a_brain_that_is_away_is_counted_not_waited_for(logs: Path, receiver: Re
 
 
 def _closed_port() -> int:
-    import socket
-
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])

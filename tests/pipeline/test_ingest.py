@@ -86,6 +86,22 @@ def test_a_growing_file_is_followed_and_its_half_line_waits(
         assert stored(spark, store, kind) == logged(logs, kind)
 
 
+def test_a_half_line_in_a_rolled_file_is_set_aside(
+    spark: SparkSession, logs: Path, store: Path
+) -> None:
+    write_logs(logs, cluster=Cluster(1, 1), shape=SMALL)
+    (path,) = logs.rglob("*.jsonl")
+    data = path.read_bytes()
+    path.write_bytes(data + b'{"v":1,"ki')
+    assert ingest(spark, [str(logs)], str(store)).waiting_bytes == 10
+    path.with_name(path.name.replace("0000.jsonl", "0001.jsonl")).write_bytes(data)
+    report = ingest(spark, [str(logs)], str(store))
+    assert (report.lines, report.corrupt, report.waiting_bytes) == (data.count(b"\n"), 1, 0)
+    (row,) = Store(spark, str(store)).lines("corrupt").collect()
+    assert (row["raw"], row["offset"]) == ('{"v":1,"ki', len(data))
+    assert ingest(spark, [str(logs)], str(store)).files_read == 0
+
+
 def test_compressed_logs_are_the_same_logs(spark: SparkSession, logs: Path, store: Path) -> None:
     written = write_logs(logs, shape=SMALL)
     first, second, *_ = sorted(logs.rglob("*.jsonl"))
