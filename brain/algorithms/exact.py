@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,29 +47,61 @@ def solve(problem: Problem, current: Placement | None, options: Options) -> Resu
     """``exact``; see the module for its parameters."""
     begin = time.perf_counter()
     work = Workspace(problem, current, options)
+    attempt = try_exact(work, begin + options.theta)
+    node = np.full(len(problem), UNPLACED, dtype=np.int32)
+    if attempt.node is not None:
+        node = attempt.node
+    details = {"formulation": attempt.formulation, "model": attempt.size}
+    result = finish(work, "exact", node, details=details)
+    return _judge(result, attempt)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What the models found: ``node`` of each executor or None, a bound on the traffic between
+    nodes of the whole problem, and notes for the reasons."""
+
+    formulation: str
+    node: NDArray[np.int32] | None
+    bound: float
+    proven_cost: float | None
+    """The least traffic between nodes, where it was proven."""
+    note: str
+    infeasible: bool
+    size: dict[str, int]
+
+
+def try_exact(work: Workspace, deadline: float) -> Attempt:
+    """Solves the first model that is small enough, without any heuristic to fall back on."""
     formulation = work.choice("formulation", "fast", ("fast", "assignment", "paper"))
     max_items = int(work.number("max_items", 700, 0, 5000))
-    outcome: Outcome | None = None
-    note = ""
-    if 0 < len(work.units) <= max_items and work.limits.usable.any():
-        items = Items.of(work.units, work.limits)
-        try:
-            outcome = _solve_items(work, items, formulation, begin)
-        except TooMany as too_many:
-            note = f"no exact model of this problem is small enough: {too_many}"
-    elif len(work.units) > max_items:
+    constant = frozen_traffic(work)
+    nothing = Attempt(formulation, None, constant, None, "", False, {})
+    if len(work.units) == 0 or not work.limits.usable.any():
+        return nothing
+    if len(work.units) > max_items:
         note = f"no exact model: {len(work.units)} things to place, at most {max_items} are tried"
-    node = np.full(len(problem), UNPLACED, dtype=np.int32)
-    if outcome is not None and outcome.node is not None:
+        return replace(nothing, note=note)
+    items = Items.of(work.units, work.limits)
+    try:
+        outcome = _solve_items(work, items, formulation, deadline)
+    except TooMany as too_many:
+        return replace(nothing, note=f"no exact model of this problem is small enough: {too_many}")
+    measured = work.graph is work.problem.graph
+    bound = constant
+    if measured and math.isfinite(outcome.bound):
+        bound += math.ceil(outcome.bound - 1e-6) if items.step() > 0 else outcome.bound
+    node, proven_cost = None, None
+    if outcome.node is not None:
         node = _stay_home(work, items, outcome.node)
-    details = {"formulation": formulation, "model": {} if outcome is None else outcome.size}
-    result = finish(work, "exact", node, details=details)
-    return _judge(work, result, outcome, note, formulation)
+        if outcome.proven and measured:
+            proven_cost = items.cut(outcome.node) + constant
+    infeasible = outcome.infeasible and _covers(items, formulation)
+    return Attempt(formulation, node, bound, proven_cost, "", infeasible, outcome.size)
 
 
-def _solve_items(work: Workspace, items: Items, formulation: str, begin: float) -> Outcome:
+def _solve_items(work: Workspace, items: Items, formulation: str, deadline: float) -> Outcome:
     steps = None
-    deadline = begin + work.options.theta
     if "nodes" in work.options.params:
         steps, deadline = int(work.number("nodes", 0, 0, 2**31 - 1)), math.inf
     budget = Budget(deadline, work.options.seed, steps)
@@ -90,53 +122,35 @@ def _stay_home(work: Workspace, items: Items, node: NDArray[np.int64]) -> NDArra
     return work.units.scatter(node.astype(np.int32))
 
 
-def _judge(
-    work: Workspace, result: Result, outcome: Outcome | None, note: str, formulation: str
-) -> Result:
-    """Adds what was proven: of the measured traffic, and only if the model had all limits."""
-    constant = _frozen_traffic(work)
-    bound = constant
+def _judge(result: Result, attempt: Attempt) -> Result:
+    """Adds what was proven of the finished placement."""
     reasons = [*result.reasons]
-    if note:
-        reasons.append(note)
-    measured = work.graph is work.problem.graph
-    if outcome is not None and measured and math.isfinite(outcome.bound):
-        whole = Items.of(work.units, work.limits).step() > 0
-        bound += math.ceil(outcome.bound - 1e-6) if whole else outcome.bound
-    if outcome is not None and outcome.infeasible and _covers(work, formulation):
+    if attempt.infeasible:
         reasons.append("proven: no placement keeps all limits together")
     if result.status is not Status.OK:
-        return replace(result, reasons=tuple(dict.fromkeys(reasons)))
-    tolerance = 1e-9 * max(abs(result.score.inter_node), 1.0)
-    proven = result.score.inter_node <= bound + tolerance
-    proven |= outcome is not None and outcome.proven and _same(work, result, outcome, constant)
-    if proven:
-        reasons = [r for r in reasons if r != note]
+        return replace(result, reasons=tuple(filter(None, dict.fromkeys([*reasons, attempt.note]))))
+    cost = result.score.inter_node
+    least = attempt.bound if attempt.proven_cost is None else attempt.proven_cost
+    proven = cost <= least + 1e-9 * max(abs(cost), 1.0)
+    if attempt.note and not proven:
+        reasons.append(attempt.note)
     return replace(
         result,
-        lower_bound=result.score.inter_node if proven else min(bound, result.score.inter_node),
-        proven_optimal=bool(proven),
+        lower_bound=cost if proven else min(least, cost),
+        proven_optimal=proven,
         reasons=tuple(dict.fromkeys(reasons)),
     )
 
 
-def _same(work: Workspace, result: Result, outcome: Outcome, constant: float) -> bool:
-    """Whether the finished placement has the traffic that the model proved to be least."""
-    if outcome.node is None or work.graph is not work.problem.graph:
-        return False
-    best = Items.of(work.units, work.limits).cut(outcome.node) + constant
-    return result.score.inter_node <= best + 1e-9 * max(abs(best), 1.0)
-
-
-def _covers(work: Workspace, formulation: str) -> bool:
+def _covers(items: Items, formulation: str) -> bool:
     """Whether the model knew all limits of the problem; the paper's knows load and pins."""
     if formulation != "paper":
         return True
-    items = Items.of(work.units, work.limits)
-    return items.one_topology and not items.workers_bind and len(work.limits.spread_limit) == 0
+    bare = len(items.limits.spread_limit) == 0 and not items.workers_bind
+    return items.one_topology and bare
 
 
-def _frozen_traffic(work: Workspace) -> float:
+def frozen_traffic(work: Workspace) -> float:
     """Traffic between nodes that no choice changes: that of frozen topologies."""
     graph, fixed, node = work.problem.graph, ~work.limits.movable, work.current_node
     inside = fixed[graph.sources] & fixed[graph.indices]

@@ -15,11 +15,13 @@ with most traffic first. Pins, spread and workers are respected by the model and
 SOLVE_MODEL is our exact solver in place of CPLEX; if it does not finish within θ its best answer
 competes with the direct mapping.
 
-Parameters: ``phi`` (measured on this machine by default, see ``brain.calibration``).
+Parameters: ``phi`` (measured on this machine by default, see ``brain.calibration``), ``nodes``
+(branch-and-bound nodes of the model instead of θ, for repeatable runs).
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 
@@ -151,6 +153,9 @@ def _solve_model(
     items = Items.of(units, limits)
 
     budget = Budget(max(deadline, time.perf_counter() + 0.05), work.options.seed)
+    if "nodes" in work.options.params:
+        steps = int(work.number("nodes", 0, 0, 2**31 - 1))
+        budget = Budget(math.inf, work.options.seed, steps)
     try:
         outcome = solve_fast(items, budget, MOST_COLUMNS)
     except TooMany:

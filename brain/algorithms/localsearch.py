@@ -27,6 +27,7 @@ from brain.algorithms.objective import Prices, order
 from brain.algorithms.parts.finish import conclude
 from brain.algorithms.parts.levels import feasible_nodes, to_slots
 from brain.algorithms.parts.moves import cap_moves
+from brain.algorithms.parts.relabel import relabel
 from brain.algorithms.parts.score import score
 from brain.algorithms.parts.shuffle import shuffled_partition
 from brain.algorithms.parts.verify import violations
@@ -57,6 +58,8 @@ def solve(problem: Problem, current: Placement | None, options: Options) -> Resu
 
 
 STARTS = ("metis", "current", "empty")
+MOST_RELABELLED = 2000
+"""Nodes up to which parts are matched to nodes; matching is cubic."""
 
 
 def make_search(work: Workspace, prices: Prices, seed: int | None = None) -> Search:
@@ -100,7 +103,34 @@ def metis_start(
         imbalance=imbalance,
         seed=seed,
     )
+    if work.current is not None and len(nodes) <= MOST_RELABELLED:
+        part = _near_home(work, part, nodes, weight, room)
     return nodes[part].astype(np.int32)
+
+
+def _near_home(
+    work: Workspace,
+    part: NDArray[np.int32],
+    nodes: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    room: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    """The same parts numbered so that most executors stay on their nodes, as far as they fit."""
+    column = np.full(len(work.problem.nodes), UNPLACED, dtype=np.int32)
+    column[nodes] = np.arange(len(nodes), dtype=np.int32)
+    home = work.units.gather(work.current_node)
+    now = np.where(home == UNPLACED, UNPLACED, column[home]).astype(np.int32)
+    load = np.bincount(part, weight, len(nodes))
+    chosen = relabel(
+        part,
+        len(nodes),
+        now,
+        len(nodes),
+        fits=load[:, None] <= room[None, :] * 1.03 + 1e-9,
+        weight=work.units.size.astype(float),
+        home=np.arange(len(nodes), dtype=np.int32),
+    )
+    return chosen[part].astype(np.int32)
 
 
 def settle(work: Workspace, prices: Prices, node: NDArray[np.int32]) -> Placement:

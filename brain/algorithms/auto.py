@@ -1,0 +1,55 @@
+"""The portfolio: every algorithm, many METIS starts and local search under one deadline θ.
+
+No single heuristic wins (DESIGN.md, "Facts measured"), so ``auto`` runs them all and keeps the
+best by the one order of ``objective``: it is never worse than any member that finishes in time,
+nor than what runs now. In the order of events:
+
+1. What runs now is the first candidate, then a greedy and a METIS placement, polished; if they
+   are not proven to be best, the exact solver gets a go at small problems.
+2. The heuristics run as members beside us: in warm worker processes (``auto_parts.pool``), where
+   one that hangs is ended at the deadline, or, for small problems without a warm pool, in a thread
+   that is left behind. Whatever they find is also polished by local search.
+3. Meanwhile METIS starts from many numberings of the graph, both objectives, each polished.
+4. Annealing from the best few until the deadline.
+
+With a current placement, gain is weighed against moved executors and restarted workers (prices in
+``objective``), and ``max_moves`` gives the best plan found within that cap.
+
+Parameters: ``steps`` (a budget in annealing steps instead of θ: the result then depends on problem
+and seed alone), ``members`` (names or ``module:function``; all heuristics by default),
+``isolation`` (auto, process, thread), ``move_cost``, ``restart_cost``, ``move_share``,
+``restart_share``. ``details["candidates"]`` lists all that was compared.
+
+Call ``warm()`` once at the start of a long-running process: it loads the compiled functions and
+starts the workers, so that the first θ is not spent on that.
+"""
+
+from __future__ import annotations
+
+import time
+
+from brain.algorithms.auto_parts import pool as pools
+from brain.algorithms.auto_parts.portfolio import Portfolio
+from brain.algorithms.localsearch_parts.warmup import warm_up
+from brain.model import Options, Placement, Problem, Result
+
+
+def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
+    """``auto``; loading compiled functions, where ``warm`` was not called, is not part of θ."""
+    warm_up()
+    begin = time.perf_counter()
+    portfolio = Portfolio(problem, current, options, begin)
+    if "steps" in options.params:
+        return portfolio.in_steps()
+    return portfolio.in_time()
+
+
+def warm(timeout: float = 120.0) -> bool:
+    """Loads compiled functions and starts the worker processes; True if all are ready in time."""
+    warm_up()
+    return pools.shared_pool().wait_until_warm(timeout)
+
+
+def close() -> None:
+    """Ends the worker processes."""
+    pools.close_shared_pool()

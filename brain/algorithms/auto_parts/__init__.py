@@ -1,0 +1,1 @@
+"""The parts of the portfolio: members, worker processes, the improving engine, candidates."""
