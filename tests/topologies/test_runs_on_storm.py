@@ -23,7 +23,7 @@ from topologies.data.opengov import Contracts, Ticker
 from topologies.data.srbench import SRBench
 
 TOPOLOGIES = Path(__file__).parents[2] / "topologies"
-REPRESENTATIVE = ("word_count", "smart_homes")
+UNDISTURBED, MOVED = "word_count", "smart_homes"
 """Those that run in ``make test``; the others in ``make test-topologies``."""
 RATES = {
     "word_count": 25,
@@ -45,9 +45,9 @@ RATES = {
 pytestmark = pytest.mark.timeout(600)
 
 
-def _marked(names: list[str]) -> list[Any]:
+def _all_runs(representative: str) -> list[Any]:
     marks = {True: pytest.mark.storm, False: pytest.mark.storm_full}
-    return [pytest.param(n, marks=marks[n in REPRESENTATIVE]) for n in names]
+    return [pytest.param(n, marks=marks[n == representative]) for n in sorted(RUNS)]
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +83,12 @@ def submitted(
 ) -> Iterator[Running]:
     results = tmp_path / "results"
     settings = {
+        "timeout_seconds": 60,
         **options,
         "seed": SEED,
         "results_dir": results,
         "state_dir": tmp_path / "state",
-        "timeout_seconds": 10,
+        "max_pending": 50,
         "watermark_every": 100,
     }
     name = f"run-{file.stem.replace('_', '-')}"
@@ -119,7 +120,7 @@ def storm_options(run: Run, redis_url: str) -> dict[str, Any]:
     return {**options, "redis_url": redis_url} if run.needs_redis else options
 
 
-@pytest.mark.parametrize("name", _marked(sorted(RUNS)))
+@pytest.mark.parametrize("name", _all_runs(UNDISTURBED))
 def test_results_under_even(
     name: str, storm_cluster: LocalCluster, tmp_path: Path, redis_url: str
 ) -> None:
@@ -131,12 +132,12 @@ def test_results_under_even(
         assert read_latency(run.results).count > 0
 
 
-@pytest.mark.parametrize("name", _marked(sorted(RUNS)))
+@pytest.mark.parametrize("name", _all_runs(MOVED))
 def test_results_under_a_replacement_in_mid_run(
     name: str, storm_cluster: LocalCluster, tmp_path: Path, redis_url: str
 ) -> None:
     case = RUNS[name]
-    options = storm_options(case, redis_url)
+    options = {**storm_options(case, redis_url), "timeout_seconds": 20}
     with submitted(storm_cluster, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
         replace_in_mid_run(run)
         eventually(run.finished, 240, f"{name} to be processed to its end")
@@ -151,7 +152,8 @@ def test_opengov_in_xml_under_a_replacement_in_mid_run(
     data = tmp_path / "data"
     write_dataset(Ticker(companies=24), data / "ticker", SEED, 1, 2400)
     write_dataset(Contracts(companies=24), data / "contracts", SEED, 1, 96, zipped=True)
-    options = {"tasks": 2, "ticker_tasks": 1, "contracts_tasks": 1, "rate": 100, "data_dir": data}
+    options = {"tasks": 2, "ticker_tasks": 1, "contracts_tasks": 1, "rate": 100, "data_dir": data,
+               "timeout_seconds": 20}  # fmt: skip
     file = TOPOLOGIES / "queries" / "opengov.xml"
     with submitted(storm_cluster, file, options, tmp_path) as run:
         replace_in_mid_run(run)
