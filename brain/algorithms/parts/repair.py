@@ -173,7 +173,8 @@ def _bulk(limits: Limits, units: Units) -> NDArray[np.float64]:
 def _admit(state: State, wish: NDArray[np.int32]) -> None:
     """Puts units where they are wished, the best tied first, as far as they fit."""
     units = state.units
-    wished = np.flatnonzero(wish != UNPLACED)
+    state.put_unproblematic(wish)
+    wished = np.flatnonzero((wish != UNPLACED) & (state.node == UNPLACED))
     if len(wished) == 0:
         return
     graph = units.graph

@@ -84,6 +84,41 @@ class State:
         self.workers_left[self.units.topology[unit]] -= need
         self.node[unit] = node
 
+    def put_unproblematic(self, wish: NDArray[np.int32]) -> None:
+        """Places at once all units that are wished to nodes and by topologies where all fit.
+
+        Only for an empty state. The others, on nodes or in topologies where some limit would
+        break, are left to the caller.
+        """
+        units, limits = self.units, self.limits
+        wished = np.flatnonzero(wish != UNPLACED)
+        nodes = len(self.cpu_free)
+        where = wish[wished]
+        cpu = np.bincount(where, units.cpu[wished], nodes)
+        memory = np.bincount(where, units.memory_mb[wished], nodes)
+        count = np.zeros_like(self.count)
+        np.add.at(count, (units.topology[wished], where), units.size[wished])
+        workers = -(-count // limits.per_worker[:, None])
+        spread = np.zeros_like(self.spread_count)
+        spreads = wished[units.spread_class[wished] >= 0]
+        np.add.at(spread, (units.spread_class[spreads], wish[spreads]), 1)
+        fine = (cpu <= self.cpu_free) & (memory <= self.memory_free)
+        fine &= workers.sum(axis=0) <= self.slots_free
+        fine &= (spread <= limits.spread_limit[:, None]).all(axis=0)
+        fine[where[~units.allowed[units.allowed_class[wished], where]]] = False
+        few = workers.sum(axis=1) <= self.workers_left
+        chosen = wished[fine[where] & few[units.topology[wished]]]
+        where = wish[chosen]
+        self.node[chosen] = where
+        self.cpu_free -= np.bincount(where, units.cpu[chosen], nodes)
+        self.memory_free -= np.bincount(where, units.memory_mb[chosen], nodes)
+        np.add.at(self.count, (units.topology[chosen], where), units.size[chosen])
+        workers = -(-self.count // limits.per_worker[:, None])
+        self.slots_free -= workers.sum(axis=0)
+        self.workers_left -= workers.sum(axis=1)
+        spreads = chosen[units.spread_class[chosen] >= 0]
+        np.add.at(self.spread_count, (units.spread_class[spreads], wish[spreads]), 1)
+
     def take(self, unit: int) -> int:
         """Removes a unit from its node, which is returned."""
         node = int(self.node[unit])
