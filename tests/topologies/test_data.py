@@ -22,7 +22,7 @@ from topologies.data.opengov import Ticker, doubling_day
 from topologies.data.sentences import Sentences
 from topologies.data.smartplugs import SmartPlugs
 from topologies.data.soccer import PERIOD_PS, SENSORS, Soccer
-from topologies.data.srbench import OM_OWL, SRBench, read_linked_sensor_data
+from topologies.data.srbench import OM_OWL, SRBench
 from topologies.data.taxi import CELL_LATITUDE, CELL_LONGITUDE, Taxi, cell_of
 from topologies.data.triples import format_triple, parse_time, parse_triple, plain_value
 
@@ -197,7 +197,7 @@ def test_linked_sensor_data_gets_its_times_from_its_triples(tmp_path: Path) -> N
     path = tmp_path / "4UT01_2004_8_8.nt"
     path.write_text("\n".join(lines))
     counted: Counter[str] = Counter()
-    events = list(read_linked_sensor_data(path, lambda what: counted.update([what])))
+    events = list(SRBench().read(path, lambda what: counted.update([what])))
     assert {time for time, _ in events} == {1_091_926_800_000}
     assert {triple[1] for _, triple in events} == {
         f"<{om}{p}>" for p in ("procedure", "result", "floatValue")

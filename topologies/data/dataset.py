@@ -48,6 +48,10 @@ class Dataset:
         """The event of a line, None for a line to be passed over; raises ``MalformedLine``."""
         raise NotImplementedError
 
+    def read(self, path: Path, count: Counter) -> Iterator[Event]:
+        """The events of a file, for kinds whose files are not read line by line."""
+        return read_file(self, path, count)
+
 
 def merge_by_time(streams: Iterable[Iterator[Event]]) -> Iterator[Event]:
     """One stream in time order; ties in the order of the streams."""
@@ -99,7 +103,7 @@ def read_partition(
 ) -> Iterator[Event]:
     """The events that fall to a partition, its files merged by time."""
     files = data_files(directory, partition, partitions)
-    return merge_by_time(read_file(dataset, path, count) for path in files)
+    return merge_by_time(dataset.read(path, count) for path in files)
 
 
 def write_partition(

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from topologies.common.events import Event
-from topologies.data.dataset import Counter, Dataset, merge_by_time, open_text, share, up_to
+from topologies.data.dataset import (
+    Counter,
+    Dataset,
+    merge_by_time,
+    open_text,
+    read_file,
+    share,
+    up_to,
+)
 from topologies.data.triples import (
     XSD_FLOAT,
     format_triple,
@@ -65,6 +73,12 @@ class SRBench(Dataset):
     def parse(self, line: str) -> Event | None:
         return parse_triple(line)
 
+    def read(self, path: Path, count: Counter) -> Iterator[Event]:
+        """Time-stamped triples, or a file of LinkedSensorData as it is published."""
+        if is_linked_sensor_data(path):
+            return read_linked_sensor_data(path, count)
+        return read_file(self, path, count)
+
     def _station(self, seed: int, station: int, observations: int | None) -> Iterator[Event]:
         rng = random.Random(f"srbench:{seed}:{station}")
         sensor = iri(f"{SSW}System_A{station:04d}")
@@ -91,6 +105,19 @@ def _observation_triples(
     yield [subject, iri(OM_OWL + "observedProperty"), iri(WEATHER + kind)]
     yield [subject, iri(OM_OWL + "result"), result]
     yield [result, iri(OM_OWL + "floatValue"), literal(value, XSD_FLOAT)]
+
+
+def is_linked_sensor_data(path: Path) -> bool:
+    """Whether the first triple of a file has no time: then times are triples of their own."""
+    with open_text(path) as file:
+        for line in file:
+            try:
+                parts = split_triple(line)
+            except ValueError:
+                continue
+            if parts is not None:
+                return parts[3] is None
+    return False
 
 
 def read_linked_sensor_data(path: Path, count: Counter) -> Iterator[Event]:
