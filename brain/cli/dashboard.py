@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from brain.cli.asking import ROOT, Cluster, Root, Token, ZooKeeper, ask
-from brain.cli.output import console
+from brain.cli.output import console, progress_console
 from brain.errors import BadInput, StormbrainError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -43,12 +43,24 @@ def dashboard(
 
 def dashboard_shot(
     out: Annotated[Path, typer.Argument(help="PNG to write.")] = Path("docs/img/dashboard.png"),
-    url: Annotated[str, typer.Option(help="The dashboard.")] = "http://127.0.0.1:8790/",
+    url: Annotated[
+        str | None,
+        typer.Option(help="A running dashboard; without, a local cluster is set up as a scene."),
+    ] = None,
     size: Annotated[str, typer.Option(help="Width x height in pixels.")] = "1440x860",
     wait_secs: Annotated[float, typer.Option(min=1, help="For the page to settle.")] = 6.0,
 ) -> None:
-    """Take a picture of a running dashboard with Chromium."""
-    shoot(out, url, size, wait_secs)
+    """Take a picture of a dashboard with Chromium: of a running one, or of a scene of its own."""
+    find_browser()
+    if url is not None:
+        shoot(out, url, size, wait_secs)
+    else:
+        from brain.demo.scene import run_scene
+
+        run_scene(
+            lambda found: shoot(out, found, size, wait_secs),
+            lambda message: progress_console.print(f"· {message}", markup=False),
+        )
     console.print(f"{out}", markup=False)
 
 
