@@ -26,6 +26,7 @@ from brain.cli.output import console, print_json
 
 SHOWN_DIGEST = 12
 MOVES_SHOWN = 60
+CANDIDATES_SHOWN = 12
 
 
 def register(app: typer.Typer) -> None:
@@ -147,19 +148,23 @@ def moves_table(moves: list[dict[str, Any]], restarts: list[str]) -> Table:
 
 
 def show_candidates(details: dict[str, Any]) -> None:
-    """Algorithms that compare others tell of them in ``candidates``."""
-    given = details.get("candidates")
-    entries = (
-        [{"algorithm": k, **(v if isinstance(v, dict) else {"inter_node": v})} for k, v in
-         given.items()] if isinstance(given, dict) else given
-    )  # fmt: skip
-    if not isinstance(entries, list) or not entries:
+    """Algorithms that compare others (auto) list them in ``candidates`` and name the winner."""
+    entries = [c for c in details.get("candidates") or () if isinstance(c, dict)]
+    if not entries:
         return
-    table = Table("candidate", "between nodes", "note", title="candidates")
-    for entry in entries:
-        if isinstance(entry, dict):
-            cost = entry.get("inter_node", entry.get("cost"))
-            shown = f"{cost:,.0f}" if isinstance(cost, int | float) else "–"
-            note = entry.get("reason") or entry.get("status") or ""
-            add_row(table, str(entry.get("algorithm", entry.get("name", "?"))), shown, str(note))
+    entries.sort(key=lambda c: c.get("cost", float("inf")))
+    winner = details.get("winner")
+    table = Table("candidate", "between nodes", "moves", "", title="candidates")
+    for entry in entries[:CANDIDATES_SHOWN]:
+        cost, status = entry.get("inter_node"), entry.get("status")
+        note = entry.get("failed") or ("" if status == "ok" else status)
+        add_row(
+            table,
+            entry.get("candidate", "?"),
+            "–" if cost is None else f"{cost:,.0f}",
+            entry.get("moved_executors", "–"),
+            "chosen" if entry.get("candidate") == winner else note or "",
+        )
+    if len(entries) > CANDIDATES_SHOWN:
+        table.caption = f"and {len(entries) - CANDIDATES_SHOWN} more; all with --json"
     console.print(table)

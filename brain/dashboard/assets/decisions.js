@@ -33,16 +33,21 @@ function numbers(d) {
     `${d.restarts?.length ?? 0} workers restarted, computed in ${Number(d.seconds || 0).toFixed(2)} s`)];
 }
 
-/** Algorithms that compare others name them in details.candidates, as a list or a map. */
+const CANDIDATES = 12;
+
+/** Algorithms that compare others (auto) list them in details.candidates and name the winner. */
 export function candidates(details) {
-  const given = details?.candidates;
-  const list = Array.isArray(given) ? given
-    : Object.entries(given || {}).map(([name, value]) => typeof value === "object" && value ? { algorithm: name, ...value } : { algorithm: name, inter_node: value });
+  const list = Array.isArray(details?.candidates) ? details.candidates : [];
   if (!list.length) return [];
-  const cost = (c) => c.inter_node ?? c.score?.inter_node ?? c.cost ?? null;
-  return [el("h3", {}, "Candidates"), table(["algorithm", el("th", { class: "number" }, "between nodes"), "note"],
-    list.map((c) => [String(c.algorithm ?? c.name ?? "?"), number(count(cost(c))),
-      String(c.reason ?? c.note ?? c.error ?? c.status ?? (c.chosen ? "chosen" : ""))]))];
+  const order = (c) => c.failed ? Infinity : c.cost ?? c.inter_node ?? Infinity;
+  const sorted = [...list].sort((a, b) => order(a) - order(b));
+  const rows = sorted.slice(0, CANDIDATES).map((c) => el("tr", { class: c.candidate === details.winner ? "here" : "" },
+    el("td", {}, String(c.candidate ?? "?")), number(count(c.inter_node)), number(c.moved_executors ?? ""),
+    el("td", {}, c.failed ?? (c.status === "ok" ? (c.candidate === details.winner ? "chosen" : "") : c.status ?? ""))));
+  const left = list.length - rows.length;
+  return [el("h3", {}, "Candidates"),
+    table(["candidate", el("th", { class: "number" }, "between nodes"), el("th", { class: "number" }, "moves"), ""], rows),
+    left > 0 ? el("p", { class: "note" }, `and ${left} that were worse`) : null].filter(Boolean);
 }
 
 export function moves(d) {
