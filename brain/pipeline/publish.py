@@ -13,8 +13,8 @@ from brain.errors import BadInput
 from brain.idl import PROTOCOL_VERSION, wire
 from brain.pipeline.live import LiveWindow
 
-CONNECT_MS = 2000
-SEND_MS = 5000
+TIMEOUT_MS = 3000
+"""To connect, and to hand a report to the network."""
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -93,8 +93,7 @@ class Publisher:
                     *self._address,
                     proto_factory=TBinaryProtocolFactory(strict_read=True, strict_write=True),
                     trans_factory=TFramedTransportFactory(),
-                    connect_timeout=CONNECT_MS,
-                    timeout=SEND_MS,
+                    timeout=TIMEOUT_MS,
                 )
             self._client.report(window_report(window, self._token))
         except (TimeoutError, TTransportException, OSError):
