@@ -8,8 +8,13 @@ For each topology that needs scheduling, in order:
   3. Executors that have no slot, by their first task, go to these slots in turn.
 
 A topology needs scheduling if it has fewer workers than requested or executors without a slot.
-With the parameter ``default`` (DefaultScheduler.java) slots with an uneven number of executors
-("bad slots") are freed first, which is what Nimbus runs unless told otherwise.
+With ``variant=default`` (DefaultScheduler.java, which Nimbus runs unless told otherwise) slots with
+an uneven number of executors ("bad slots") are freed first, topology by topology, and after each
+all topologies that need it are scheduled.
+
+How we differ: what runs on an excluded node is taken off it first; Storm would leave it there. And
+where a topology runs on more slots than it asks for and misses executors, Storm throws; here they
+stay out, and the reason says so.
 
 It knows nothing of CPU, memory, pins, spread or co-location, by nature: where its answer breaks
 one of these, the status is best-effort and the reasons say which. Executors must be listed by
@@ -26,6 +31,9 @@ from brain.algorithms.parts.finish import conclude
 from brain.algorithms.parts.workspace import Workspace
 from brain.model import UNPLACED, Options, Placement, Problem, Result
 
+Request = tuple[range, int]
+"""The executors of a topology, and the workers asked for."""
+
 
 def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
     """``even``; parameter ``variant``: even (EvenScheduler) or default (DefaultScheduler)."""
@@ -33,23 +41,22 @@ def solve(problem: Problem, current: Placement | None, options: Options) -> Resu
     variant = work.choice("variant", "even", ("even", "default"))
     slot = [UNPLACED] * len(problem) if current is None else [int(s) for s in current.slot]
     _leave_excluded(problem, slot)
-    for t, topology in enumerate(problem.topologies):
-        if topology.frozen:
-            continue
-        executors = range(int(problem.offsets[t]), int(problem.offsets[t + 1]))
-        wanted = topology.workers
-        if wanted is None:
-            wanted = max(1, sum(1 for n in problem.nodes if n.slots and not n.excluded))
-        if not _needs_scheduling(slot, executors, wanted):
-            continue
-        if variant == "default":
+    one_a_node = max(1, sum(1 for n in problem.nodes if n.slots and not n.excluded))
+    requests = [
+        (range(*problem.executors_of(t).indices(len(problem))), topology.workers or one_a_node)
+        for t, topology in enumerate(problem.topologies)
+        if not topology.frozen
+    ]
+    if variant == "default":
+        for executors, wanted in _needing(slot, requests):
             _free_bad_slots(problem, slot, executors, wanted)
-        _schedule(problem, slot, executors, wanted)
+            _schedule_all(problem, slot, requests)
+    else:
+        _schedule_all(problem, slot, requests)
     return conclude(work, "even", Placement(np.array(slot, dtype=np.int32)))
 
 
 def _leave_excluded(problem: Problem, slot: list[int]) -> None:
-    """Nimbus drops dead and blacklisted assignments before it asks its scheduler."""
     for t, topology in enumerate(problem.topologies):
         if topology.frozen:
             continue
@@ -58,9 +65,20 @@ def _leave_excluded(problem: Problem, slot: list[int]) -> None:
                 slot[e] = UNPLACED
 
 
-def _needs_scheduling(slot: list[int], executors: range, wanted: int) -> bool:
-    used = {slot[e] for e in executors}
-    return UNPLACED in used or wanted > len(used)
+def _needing(slot: list[int], requests: list[Request]) -> list[Request]:
+    """Cluster.needsSchedulingTopologies: too few workers, or executors without a slot."""
+    needing = []
+    for executors, wanted in requests:
+        used = {slot[e] for e in executors}
+        if UNPLACED in used or wanted > len(used):
+            needing.append((executors, wanted))
+    return needing
+
+
+def _schedule_all(problem: Problem, slot: list[int], requests: list[Request]) -> None:
+    """EvenScheduler.scheduleTopologiesEvenly."""
+    for executors, wanted in _needing(slot, requests):
+        _schedule(problem, slot, executors, wanted)
 
 
 def _free_bad_slots(problem: Problem, slot: list[int], executors: range, wanted: int) -> None:
