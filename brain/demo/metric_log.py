@@ -26,6 +26,14 @@ class Window:
     edges: tuple[dict[str, Any], ...]
     tasks: tuple[dict[str, Any], ...]
 
+    @property
+    def port(self) -> int:
+        return int(self.worker.partition("-")[0])
+
+    @property
+    def worker_start_ms(self) -> int:
+        return int(self.worker.partition("-")[2], 36)
+
 
 @dataclass
 class LogTail:

@@ -25,7 +25,7 @@ from brain.demo.measure import Measured, downtime_secs, measure, sink_series
 from brain.demo.metric_log import LogTail, Window
 from brain.demo.plot import plot
 from brain.errors import StormbrainError
-from brain.plans.plan import Plan
+from brain.plans.plan import Plan, SlotId
 from brain.plans.store import PlanStore
 from brain.service.decision_log import read_decisions
 from brain.submit.submission import Submitter
@@ -146,11 +146,11 @@ def _observe(cluster: LocalCluster, options: DemoOptions, tell: Tell) -> DemoRep
             "a plan of the brain",
         )
         tell(f"plan {plan.epoch} by {plan.algorithm}: {plan.reason}")
-        applied_ms = _wait(
-            lambda: _read_on(tail, windows) and _applied(windows, plan), 120, "the plan in force"
+        in_place_ms = _wait(
+            lambda: _read_on(tail, windows) and applied_ms(windows, plan), 120, "the plan in force"
         )
         tell("tuples flow again; measuring under the plan")
-        settled_ms = applied_ms + 5000
+        settled_ms = in_place_ms + 5000
         until_ms = settled_ms + options.measure_secs * 1000
         _wait(
             lambda: _read_on(tail, windows) and max(w.end_ms for w in windows) >= until_ms,
@@ -175,7 +175,7 @@ def _observe(cluster: LocalCluster, options: DemoOptions, tell: Tell) -> DemoRep
         decision,
         plan,
         downtime_secs(sink_series(windows, sink), plan.created_ms, WINDOW_SECS * 1000),
-        (applied_ms - plan.created_ms) / 1000,
+        (in_place_ms - plan.created_ms) / 1000,
         picture,
     )
 
@@ -202,18 +202,30 @@ def _plan(store: PlanStore, client: KazooClient, topology_id: str) -> Plan | Non
     return None
 
 
-def _applied(windows: list[Window], plan: Plan) -> int | None:
-    """When every task of the plan had taken or sent tuples on the node that it was planned for."""
+def applied_ms(windows: list[Window], plan: Plan) -> int | None:
+    """When every task of the plan had handled tuples in the worker that it was planned for.
+
+    A worker whose set of tasks changes is restarted, so what its predecessor in the same slot
+    still wrote does not count.
+    """
+    planned = {start: slot for (start, _), slot in plan.executors.items()}
+    tasks_of: dict[SlotId, set[int]] = {}
+    for task, slot in planned.items():
+        tasks_of.setdefault(slot, set()).add(task)
+    before: dict[SlotId, set[int]] = {}
+    for w in windows:
+        if w.end_ms <= plan.created_ms:
+            before[w.node, w.port] = {t["task"] for t in w.tasks}
     seen: dict[int, int] = {}
     for w in windows:
-        if w.start_ms < plan.created_ms:
+        slot = (w.node, w.port)
+        kept = before.get(slot) == tasks_of.get(slot)
+        if w.start_ms < plan.created_ms or not (kept or w.worker_start_ms >= plan.created_ms):
             continue
         for t in w.tasks:
-            planned = plan.executors.get((t["task"], t["task"]))
-            if planned and planned[0] == w.node and t.get("executed", 0) + t.get("emitted", 0) > 0:
+            if planned.get(t["task"]) == slot and t["executed"] + t["emitted"] > 0:
                 seen.setdefault(t["task"], w.end_ms)
-    wanted = {start for start, end in plan.executors if start == end}
-    return max(seen.values()) if wanted <= set(seen) else None
+    return max(seen.values()) if set(planned) <= set(seen) else None
 
 
 def _wait(condition: Callable[[], Any], seconds: float, what: str) -> Any:

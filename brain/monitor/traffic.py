@@ -26,6 +26,7 @@ from brain.plans.plan import SlotId
 
 TASK_QUANTITIES = ("watched_ms", "cpu_ms", "executed", "emitted", "acked", "failed",
                    "complete_ms_x_acked", "latency_acked")  # fmt: skip
+RISING = 1.3
 _SEQUENCES_REMEMBERED = 256
 _OFFSETS_REMEMBERED = 24
 _WORKERS_REMEMBERED = 4096
@@ -169,6 +170,15 @@ class TopologyTraffic:
             failed=(task["failed"] * per_second)[watched],
             complete_ms=latency[watched],
         )
+
+    def rising(self, since_ms: int, until_ms: int) -> bool:
+        """Whether the later half of a span carried much more than the earlier one."""
+        middle = (since_ms + until_ms) // 2
+        early, late = (
+            float(self.rates(*span).tuples.sum())
+            for span in ((since_ms, middle), (middle, until_ms))
+        )
+        return late > RISING * early
 
     def _usual(self, buckets: range, burst_factor: float) -> list[int]:
         """The buckets that were no bursts, judged by tuples per watched task."""

@@ -41,6 +41,8 @@ class TopologyRecord:
     rejections: int = 0
     last_decision: Decision | None = None
     stability: Stability = field(default_factory=Stability)
+    complete_ms: int | None = None
+    """Since when every executor has been heard from its place; None while some are missing."""
     awaiting_since_ms: int | None = None
     """A plan came into force then, and its tasks have not all been heard of yet."""
     learnt_ms: int = 0
@@ -49,7 +51,7 @@ class TopologyRecord:
         """Takes the topology's part of a snapshot; says why its plan is retired, if it is."""
         old, self.view = self.view, view
         if view.assignment != old.assignment:
-            self.changed_ms = now_ms
+            self.changed_ms, self.complete_ms = now_ms, None
         if self.plan is None:
             return None
         plan = self.plan.plan
@@ -76,15 +78,21 @@ class TopologyRecord:
             self.stability.moved(old.assignment, self.plan.plan.executors, now_ms)
 
     def heard(self, now_ms: int) -> None:
-        """After a report: have all tasks of the plan reported from their new places by now?"""
-        if self.awaiting_since_ms is None or self.plan is None:
+        """After a report: have all executors been heard from where they run by now?"""
+        if self.complete_ms is not None or not self.view.fully_assigned or self.silent():
             return
-        if all(
-            self.traffic.locations.get(start) == slot
-            for (start, _), slot in self.plan.plan.executors.items()
-        ):
+        self.complete_ms = now_ms
+        if self.awaiting_since_ms is not None:
             self.stability.measured_downtime((now_ms - self.awaiting_since_ms) / 1000.0)
             self.awaiting_since_ms = None
+
+    def silent(self) -> list[str]:
+        """Executors that have not reported from where Storm runs them."""
+        return [
+            f"{start}-{end}"
+            for (start, end), slot in self.view.assignment.items()
+            if self.traffic.locations.get(start) != slot
+        ]
 
     @property
     def downtime_secs(self) -> float:

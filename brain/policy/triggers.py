@@ -5,6 +5,9 @@ from __future__ import annotations
 from brain.policy.decision import Trigger
 from brain.policy.record import PlanState, TopologyRecord
 
+PATIENCE = 4
+"""A start is waited for until its traffic no longer rises, but not longer than this many times
+the first waiting time."""
 MIN_WINDOWS = 2
 """Windows that must have been seen since the last change, so that no start-up noise decides."""
 
@@ -38,12 +41,17 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
         return "not fully assigned yet"
     if record.traffic.first_traffic_ms is None:
         return "no traffic measured yet"
-    observed_ms = now_ms - max(record.traffic.first_traffic_ms, record.changed_ms)
+    if record.complete_ms is None:
+        silent = record.silent()
+        return f"no report yet of {len(silent)} executors ({', '.join(silent[:3])} …)"
+    observed_ms = now_ms - max(record.traffic.first_traffic_ms, record.complete_ms)
     needed_ms = (1 + MIN_WINDOWS) * s["window.secs"] * 1000
     if record.moved_ms is None and record.computed_ms is None:
         wait_ms = max(s["first.replacement.secs"] * 1000, needed_ms)
         if observed_ms < wait_ms:
             return f"observing until {wait_ms // 1000} s of traffic have been measured"
+        if observed_ms < PATIENCE * wait_ms and record.traffic.rising(now_ms - wait_ms, now_ms):
+            return "traffic is still rising; waiting until it has settled"
         return Trigger("first", f"{observed_ms // 1000} s of traffic measured")
     if observed_ms < needed_ms:
         return f"observing for {needed_ms // 1000} s after a change"

@@ -203,10 +203,7 @@ class BrainRuntime:
     # ------------------------------------------------------------ the planner's side
 
     def _plan_for_ever(self) -> None:
-        try:
-            self._solver.start()
-        except SolverFailed as e:
-            log.error("%s; trying again when there is work", e.message)
+        threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
         while not self._stopping.is_set():
             self._wake.wait(TICK_SECS)
             self._wake.clear()
@@ -217,6 +214,13 @@ class BrainRuntime:
             except Exception:
                 log.exception("the planner failed in this round and goes on")
             self._round_done.set()
+
+    def _warm_up(self) -> None:
+        """Beside the planner: on a busy machine the solver may take a while to be ready."""
+        try:
+            self._solver.start()
+        except SolverFailed as e:
+            log.error("%s; trying again when there is work", e.message)
 
     def _plan_once(self) -> None:
         leadership = self.election.leadership

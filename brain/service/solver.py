@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -30,17 +31,21 @@ class SolverFailed(StormbrainError):
 
 
 class Solver:
-    """Used by one thread at a time."""
+    """May be warmed up by one thread while another waits for it to solve."""
 
     def __init__(self) -> None:
+        self._starting = threading.Lock()
         self._context = multiprocessing.get_context("spawn")
         self._child: Any = None
         self._pipe: Connection | None = None
 
     def start(self) -> None:
         """Starts the child if it does not run, and waits until it can solve."""
-        if self._child is not None and self._child.is_alive():
-            return
+        with self._starting:
+            if self._child is None or not self._child.is_alive():
+                self._start()
+
+    def _start(self) -> None:
         self.stop()
         ours, theirs = self._context.Pipe()
         self._child = self._context.Process(

@@ -143,7 +143,7 @@ def world(cluster_state_root: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture
-def steady(world: World) -> Iterator[World]:
+def steady(world: World) -> World:
     """The world with two brains, all daemons and the topology at work, before and after."""
     while sum(b.poll() is None for b in world.brains) < 2:
         world.start_brain()
@@ -153,7 +153,7 @@ def steady(world: World) -> Iterator[World]:
     world.cluster.wait_ready()
     eventually(world.leader_id, 60, "a leader")
     world.tuples_flow(120)
-    yield world
+    return world
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -77,3 +77,32 @@ def report(
         tasks=[wire.TaskLoad(t, "c", cpu, executed=10, emitted=10) for t, cpu in tasks.items()],
         **more,
     )
+
+
+def reports_of(
+    topology_id: str,
+    sequence: int,
+    start_ms: int,
+    edges: Mapping[tuple[int, int], tuple[int, int]],
+    tasks: Mapping[int, float],
+    slots: Mapping[int, tuple[str, int]],
+    length_ms: int = 5000,
+) -> list[Any]:
+    """One window of each worker, each about the tasks that run in its slot."""
+    windows = []
+    for node, port in sorted(set(slots.values())):
+        here = {t for t, slot in slots.items() if slot == (node, port)}
+        windows.append(
+            report(
+                topology_id,
+                sequence,
+                start_ms,
+                {edge: counts for edge, counts in edges.items() if edge[1] in here},
+                {t: cpu for t, cpu in tasks.items() if t in here},
+                worker=f"{node}-{port}",
+                node=node,
+                port=port,
+                length_ms=length_ms,
+            )
+        )
+    return windows

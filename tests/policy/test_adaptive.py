@@ -14,7 +14,7 @@ from brain.plans.plan import StoredPlan
 from brain.policy.decision import Decision, Outcome
 from brain.policy.profile import Profile
 from brain.policy.stability import Stability
-from tests.harness.wire import cluster_state, report, supervisor, topology
+from tests.harness.wire import cluster_state, reports_of, supervisor, topology
 
 Edges = dict[tuple[int, int], int]
 LINES: Edges = {(t, t + 3): 100 for t in range(1, 4)}
@@ -51,13 +51,9 @@ class Simulation:
             self.now += 5000
             self.snapshot()
             rates = {e: (n * 5, n * 500) for e, n in edges.items()}
-            for node in {slot[0] for slot in self.slots.values()}:
-                mine = [t for t, slot in self.slots.items() if slot[0] == node]
-                window = report(
-                    self.name, self.sequence, self.now - 5000,
-                    {e: v for e, v in rates.items() if e[1] in mine},
-                    {t: self.cpu[t] * 50 for t in mine}, worker=f"w-{node}", node=node,
-                )  # fmt: skip
+            loads = {t: cpu * 50 for t, cpu in self.cpu.items()}
+            start = self.now - 5000
+            for window in reports_of(self.name, self.sequence, start, rates, loads, self.slots):
                 self.core.on_report(window, self.now)
             self.sequence += 1
             self.decide()

@@ -13,7 +13,7 @@ from brain.idl import wire
 from brain.monitor.snapshot import read_snapshot
 from brain.plans.plan import StoredPlan
 from brain.policy.decision import Decision, Outcome
-from tests.harness.wire import cluster_state, report, supervisor, topology
+from tests.harness.wire import cluster_state, reports_of, supervisor, topology
 
 NODES = ("n1", "n2", "n3")
 LINES = {"spout": 3, "bolt": 3}
@@ -53,9 +53,9 @@ class World:
             self.snapshot()
             edges = {(t, t + 3): (rate * 5, rate * 500) for t in range(1, 4)}
             loads = dict.fromkeys(range(1, 7), 100.0)
-            self.core.on_report(
-                report("lines-1-1", self.sequence, self.now - 5000, edges, loads), self.now
-            )
+            start = self.now - 5000
+            for window in reports_of("lines-1-1", self.sequence, start, edges, loads, self.slots):
+                self.core.on_report(window, self.now)
             self.sequence += 1
             tasks += self.core.due(self.now)
             if tasks:
@@ -237,10 +237,10 @@ def test_another_topology_keeps_its_slots() -> None:
     for _ in range(6):
         world.now += 5000
         edges = {(t, t + 3): (500, 50_000) for t in range(1, 4)}
-        world.core.on_report(
-            report("lines-1-1", world.sequence, world.now - 5000, edges,
-                   dict.fromkeys(range(1, 7), 100.0)), world.now,
-        )  # fmt: skip
+        loads = dict.fromkeys(range(1, 7), 100.0)
+        start = world.now - 5000
+        for window in reports_of("lines-1-1", world.sequence, start, edges, loads, world.slots):
+            world.core.on_report(window, world.now)
         world.sequence += 1
     tasks = [t for t in world.core.due(world.now) if t.topology_id == "lines-1-1"]
     _, draft = world.solve(tasks[0])

@@ -19,7 +19,7 @@ from brain.plans.store import PlanStore
 from brain.policy.replay import replay
 from brain.service.decision_log import read_decisions
 from brain.service.runtime import BrainRuntime
-from tests.harness.wire import cluster_state, report, supervisor, topology
+from tests.harness.wire import cluster_state, reports_of, supervisor, topology
 from tests.harness.zookeeper import ZooKeeperServer, eventually
 
 NODES = ("n1", "n2", "n3")
@@ -40,6 +40,7 @@ class Nimbus:
         self.brain = brain
         self.slots = dict(CROSSED)
         self.sequence = 0
+        self.reported_ms = 0
 
     def schedule(self, **more: Any) -> Any:
         lines = topology("lines-1-1", {"spout": 3, "bolt": 3}, self.slots, conf=CONF)
@@ -48,10 +49,15 @@ class Nimbus:
 
     def report(self) -> None:
         now = int(time.time() * 1000)
+        if now - self.reported_ms < 1000:
+            return
+        self.reported_ms = now
         edges = {(t, t + 3): (100, 10_000) for t in range(1, 4)}
-        window = report("lines-1-1", self.sequence, now - 1000, edges,
-                        dict.fromkeys(range(1, 7), 20.0), length_ms=1000)  # fmt: skip
-        self.brain.report(window)
+        loads = dict.fromkeys(range(1, 7), 20.0)
+        for window in reports_of(
+            "lines-1-1", self.sequence, now - 1000, edges, loads, self.slots, length_ms=1000
+        ):
+            self.brain.report(window)
         self.sequence += 1
 
     def until_plan(self) -> Any:
@@ -61,7 +67,7 @@ class Nimbus:
             self.report()
             return self.schedule().plans
 
-        return eventually(round_, 60, "a plan")
+        return eventually(round_, 120, "a plan")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 from brain.cluster.local import LocalCluster
 from brain.demo.measure import measure
 from brain.demo.metric_log import LogTail, Window
-from brain.demo.run import brain_process
+from brain.demo.run import applied_ms, brain_process
 from brain.plans.plan import Plan
 from brain.plans.store import PlanStore
 from tests.harness.storm import assignment, is_even, kill, submit
@@ -25,6 +25,7 @@ CONF = {
     "topology.brain.first.replacement.secs": 15,
     "topology.brain.observe.secs": 15,
     "topology.brain.algorithm": "metis",
+    "topology.brain.algorithm.params": {"objective": "cut"},
 }
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(600)]
 
@@ -68,19 +69,19 @@ def test_the_loop_moves_executors_and_storm_goes_on_without_the_brain(
         )
         assert first != plan.executors
 
-        def flows_again() -> bool:
-            """Eight seconds in which all tasks that the plan names have handled tuples."""
+        def works_in_place() -> int | None:
             windows.extend(tail.read())
-            late = [w for w in windows if w.start_ms > moved_ms]
-            busy = {t["task"] for w in late for t in w.tasks if t["executed"] + t["emitted"] > 0}
-            lasted = max((w.end_ms for w in late), default=0) - moved_ms
-            return {start for start, _ in plan.executors} <= busy and lasted > 8000
+            return applied_ms(windows, plan)
 
-        moved_ms = max((w.end_ms for w in windows), default=plan.created_ms)
-        eventually(flows_again, 120, "tuples after the move")
-        last = max(w.end_ms for w in windows)
+        since = eventually(works_in_place, 120, "every task to work where it was planned") + 5_000
+
+        def measured_long_enough() -> bool:
+            windows.extend(tail.read())
+            return max(w.end_ms for w in windows) >= since + 8_000
+
+        eventually(measured_long_enough, 60, "eight more seconds of windows")
         before = measure(windows, plan.created_ms - 10_000, plan.created_ms, "spout")
-        after = measure(windows, last - 5_000, last, "spout")
+        after = measure(windows, since, since + 8_000, "spout")
         assert before.inter_node_tuples > 0
         assert after.inter_node_tuples <= 0.1 * before.inter_node_tuples
         assert after.spout_tuples > 0
