@@ -8,7 +8,8 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench-algorithms bench-pipeline bench-hook test-topologies docs chaos
+        bench-algorithms bench-pipeline bench-hook test-topologies docs chaos \
+        test-storm-versions test-compose
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -45,6 +46,12 @@ chaos: setup ## breaks a real cluster in every way we know -> benchmarks/results
 test-storm: setup ## only the tests on a real Storm cluster
 	$(BIN)/pytest -m storm
 
+test-storm-versions: setup ## the plugin against Storm 2.4 … 2.8 -> docs/compatibility.md
+	MVN="$(MVN)" deploy/test-storm-versions
+
+test-compose: setup ## builds and runs docker-compose.yml, where there is an engine
+	deploy/test-compose
+
 test-topologies: setup ## every benchmark topology on a real cluster (long)
 	$(BIN)/pytest -m "storm_full"
 
@@ -61,9 +68,11 @@ lint: setup ## ruff and mypy
 	$(BIN)/ruff check brain topologies tests benchmarks
 	$(BIN)/ruff format --check --quiet brain topologies tests benchmarks
 	$(BIN)/mypy
+	@deploy/lint-compose
 
 docs: setup ## pages that are made from the code
 	$(BIN)/stormbrain config --markdown > docs/configuration.md
+	$(BIN)/python docs/examples/worked.py
 
 clean: ## removes what make built (not the caches outside of this folder)
 	rm -rf $(VENV) storm-plugin/target out .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
