@@ -168,6 +168,13 @@ def test_options_become_storm_configuration() -> None:
     assert RUN_KEY in config
 
 
+def test_each_submission_has_a_state_of_its_own() -> None:
+    config = word_count.Options(state_dir="/s").config()
+    first = RunSettings.from_conf({**config, "storm.id": "wc-1-100"})
+    second = RunSettings.from_conf({**config, "storm.id": "wc-2-200"})
+    assert (first.state_path, second.state_path) == (Path("/s/wc-1-100"), Path("/s/wc-2-200"))
+
+
 def test_a_run_reads_files_in_place_of_generating(tmp_path: Path) -> None:
     write_dataset(Sentences(), tmp_path / "data", 9, 3, 60)
     (tmp_path / "data" / "part-00000.txt").open("a").write("not a number\ttext\n")

@@ -75,7 +75,7 @@ class SourceSpout(Spout):  # type: ignore[misc]
         self._offer_watermark()
         self._send(self.progress.next_to_send())
         self.report.flush_if_due()
-        nap = 0.001 if self.progress.ended else self.pacer.seconds_until_due()
+        nap = _LONGEST_NAP_SECONDS if self.progress.ended else self.pacer.seconds_until_due()
         if nap > 0:
             time.sleep(min(nap, _LONGEST_NAP_SECONDS))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,15 @@ class RunSettings:
 
     @classmethod
     def from_conf(cls, conf: dict[str, Any]) -> RunSettings:
-        return cls(**conf.get(RUN_KEY, {}))
+        """The settings in a component's configuration.
+
+        A submitted topology has a directory of its own in ``state_dir``, so that it never takes
+        up the state of an earlier run.
+        """
+        settings = cls(**conf.get(RUN_KEY, {}))
+        if settings.state_dir and conf.get("storm.id"):
+            return replace(settings, state_dir=str(Path(settings.state_dir) / conf["storm.id"]))
+        return settings
 
     @property
     def results_path(self) -> Path | None:
