@@ -21,7 +21,8 @@ from topologies.common.options import (
 )
 from topologies.common.spout import source_outputs
 from topologies.katts import operators
-from topologies.katts.query import STATEFUL, Input, Operator, Query, read_query
+from topologies.katts.model import STATEFUL, Input, Operator, Query
+from topologies.katts.query import read_query
 
 _COMPONENTS: dict[str, Any] = {
     "reader": operators.ReaderSpout,
