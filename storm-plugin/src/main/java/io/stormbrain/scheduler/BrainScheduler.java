@@ -107,7 +107,7 @@ public final class BrainScheduler implements IScheduler {
             for (String id : waiting) {
                 p.metrics.fallbackUsed();
                 p.board.trouble(cluster, id, "brain scheduler failed (" + Words.of(cause) + "), "
-                        + p.fallback.name() + " scheduler used");
+                        + p.fallback.name() + " scheduler used", null);
             }
         } catch (Throwable t) {
             LOG.error("the fallback failed too, this round changes nothing more", t);

@@ -76,9 +76,14 @@ final class Round {
             metrics.fallbackUsed();
             int unplaced = cluster.getUnassignedExecutors(topologies.getById(id)).size();
             String remark = remarks.get(id);
-            board.trouble(cluster, id, reason + ", " + fallback.name() + " scheduler used"
+            String status = reason + ", " + fallback.name() + " scheduler used"
                     + (unplaced == 0 ? "" : ", but " + unplaced + " executors found no free slot")
-                    + (remark == null ? "" : " (" + remark + ")") + note(id));
+                    + (remark == null ? "" : " (" + remark + ")");
+            if (answer.answered() && unplaced == 0 && !rejections.containsKey(id)) {
+                board.fine(cluster, id, status, note(id)); // a new topology of which the brain knows nothing yet
+            } else {
+                board.trouble(cluster, id, status, note(id));
+            }
         });
     }
 
@@ -148,9 +153,9 @@ final class Round {
         }
         String status = stored.title() + " " + how + " " + stored.gain();
         if (answer.answered()) {
-            board.fine(cluster, id, "brain: " + status + note(id));
+            board.fine(cluster, id, "brain: " + status, note(id));
         } else {
-            board.trouble(cluster, id, answer.failure() + "; " + status);
+            board.trouble(cluster, id, answer.failure() + "; " + status, null);
         }
         return null;
     }
@@ -200,11 +205,11 @@ final class Round {
 
     private void keep(String id, String reason) {
         StoredPlan accepted = shelf.lastAccepted(id);
-        String kept = reason + ", placement kept" + (accepted == null ? "" : " (" + accepted.title() + ")") + note(id);
+        String kept = reason + ", placement kept" + (accepted == null ? "" : " (" + accepted.title() + ")");
         if (answer.answered() && !rejections.containsKey(id)) {
-            board.fine(cluster, id, kept);
+            board.fine(cluster, id, kept, note(id));
         } else {
-            board.trouble(cluster, id, kept);
+            board.trouble(cluster, id, kept, note(id));
         }
     }
 
@@ -217,7 +222,6 @@ final class Round {
     }
 
     private String note(String id) {
-        String note = answer.notes().get(id);
-        return note == null || note.isBlank() ? "" : "; " + note.trim();
+        return answer.notes().get(id);
     }
 }

@@ -16,14 +16,18 @@ final class StatusBoard {
     private Set<String> gone = Set.of();
     private String brainState;
 
-    /** A state to be glad of, or at least in order. */
-    void fine(Cluster cluster, String topologyId, String status) {
-        say(cluster, topologyId, status, false);
+    /**
+     * A state to be glad of, or at least in order.
+     *
+     * @param note the brain's words: for the UI only, because they may change from round to round
+     */
+    void fine(Cluster cluster, String topologyId, String status, String note) {
+        say(cluster, topologyId, status, note, false);
     }
 
     /** A state that an operator may want to look into. */
-    void trouble(Cluster cluster, String topologyId, String status) {
-        say(cluster, topologyId, status, true);
+    void trouble(Cluster cluster, String topologyId, String status, String note) {
+        say(cluster, topologyId, status, note, true);
     }
 
     /** Whether the brain answers; null means it does. */
@@ -49,7 +53,7 @@ final class StatusBoard {
         gone = Set.copyOf(topologyIds);
     }
 
-    private void say(Cluster cluster, String topologyId, String status, boolean warn) {
+    private void say(Cluster cluster, String topologyId, String status, String note, boolean warn) {
         if (!status.equals(said.put(topologyId, status))) {
             if (warn) {
                 LOG.warn("topology {}: {}", topologyId, status);
@@ -58,8 +62,9 @@ final class StatusBoard {
             }
         }
         // setStatus writes a log line each time, so it is spared where the UI shows the words already
-        if (!status.equals(cluster.getStatusMap().get(topologyId))) {
-            cluster.setStatus(topologyId, status);
+        String shown = note == null || note.isBlank() ? status : status + "; " + note.trim();
+        if (!shown.equals(cluster.getStatusMap().get(topologyId))) {
+            cluster.setStatus(topologyId, shown);
         }
     }
 
