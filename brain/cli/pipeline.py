@@ -307,6 +307,12 @@ def _as_store(spark: SparkSession, path: str) -> Iterator[str]:
     if is_store(HadoopFiles(spark), path):
         yield path
         return
+    if not spark.sparkContext.master.startswith("local"):
+        raise BadInput(
+            path,
+            "is no store, and executors elsewhere cannot share a temporary one",
+            "ingest the run's logs first, then give the store",
+        )
     with tempfile.TemporaryDirectory(prefix="stormbrain-run-") as scratch:
         run(spark, [path], scratch)
         yield scratch

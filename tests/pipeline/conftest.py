@@ -22,6 +22,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     scratch = tmp_path_factory.mktemp("spark")
     settings = {
         "spark.sql.shuffle.partitions": "2",
+        # Tiny data: compiling queries and optimising bytecode would take longer than running them.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
