@@ -29,7 +29,11 @@ def option_fields(options_class: type) -> dict[str, OptionField]:
     hints = get_type_hints(options_class)
     meanings = _meanings(options_class)
     return {
-        field.name: OptionField(hints[field.name], field.default, meanings.get(field.name, ""))
+        field.name: OptionField(
+            hints[field.name],
+            field.default,
+            meanings.get(field.name) or field.metadata.get("meaning", ""),
+        )
         for field in dataclasses.fields(options_class)
         if field.init
     }

@@ -53,7 +53,6 @@ class LocalStorm:
         self._queues: dict[int, list[Delivery]] = defaultdict(list)
         self._trees: dict[tuple[int, str], Tree] = {}
         self._next_id = 0
-        self._round_robin: dict[Any, int] = defaultdict(int)
         self._current: Delivery | None = None
         self.delivered = 0
         for name, spec in sorted(self._specs.items()):

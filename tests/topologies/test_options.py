@@ -15,7 +15,7 @@ FILES = sorted(p for p in TOPOLOGIES.glob("*.py") if p.stem != "__init__")
 QUERIES = sorted((TOPOLOGIES / "queries").glob("*.xml"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [*FILES, *QUERIES], ids=lambda p: p.stem)
 def test_every_option_has_a_meaning(path: Path) -> None:
     described = describe(load_topology_file(path))
     assert described

@@ -46,10 +46,14 @@ class QueryOptions(RunOptions):
 
 def options_class(query: Query) -> type[QueryOptions]:
     """``QueryOptions`` with the tasks of each operator and the events of each reader."""
-    own = [(f"{_plain(name)}_tasks", int, field(default=0)) for name in query.operators]
+    own = [
+        _option(f"{_plain(name)}_tasks", f"Tasks of {name}; 0: as the query says.")
+        for name in query.operators
+    ]
     for operator in query.operators.values():
         if operator.kind == "reader":
-            own.append((f"{_plain(operator.id)}_events", int, field(default=0)))
+            told = f"Events that {operator.id} generates; 0: the option events."
+            own.append(_option(f"{_plain(operator.id)}_events", told))
     return make_dataclass("Options", own, bases=(QueryOptions,), frozen=True)
 
 
@@ -123,6 +127,10 @@ def _tasks(operator: Operator, options: QueryOptions) -> int:
     if options.tasks and operator.kind not in ("reader", "output"):
         return options.tasks
     return operator.parallelism
+
+
+def _option(name: str, meaning: str) -> tuple[str, type[int], Any]:
+    return name, int, field(default=0, metadata={"meaning": meaning})
 
 
 def _plain(name: str) -> str:
