@@ -13,6 +13,8 @@ from brain.cluster.state import ClusterState, NimbusNode, Node
 
 SCHEDULER_CLASS = "io.stormbrain.scheduler.BrainScheduler"
 HOOK_CLASS = "io.stormbrain.hook.TrafficHook"
+# Storm's own log handler, which besides tells the hook which subprocess serves which task.
+SHELL_LOG_HANDLER_CLASS = "io.stormbrain.hook.BrainShellLogHandler"
 
 # Small and quick to start: on a workstation many JVMs share few cores and little memory.
 SMALL_JVM = (
@@ -61,6 +63,7 @@ def cluster_conf(state: ClusterState, nimbus_port: int) -> dict[str, Any]:
     if state.plugin_jar is not None:
         conf["storm.scheduler"] = SCHEDULER_CLASS
         conf["topology.auto.task.hooks"] = [HOOK_CLASS]
+        conf["topology.multilang.log.handler"] = SHELL_LOG_HANDLER_CLASS
     conf.update(state.storm_conf)
     return conf
 

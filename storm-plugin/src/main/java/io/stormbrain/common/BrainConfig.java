@@ -55,12 +55,12 @@ public record BrainConfig(
                     + "\": it must begin with / and not end with it");
         }
         return new BrainConfig(
-                number(conf, DEADLINE_MS, 2000, 10, 60_000),
-                number(conf, CONNECT_TIMEOUT_MS, 300, 1, 60_000),
+                number(conf, DEADLINE_MS, 2000, 50, 60_000),
+                number(conf, CONNECT_TIMEOUT_MS, 300, 10, 60_000),
                 fallback,
                 root,
                 BrainAddress.parseList(text(conf, ADDRESS, "")),
-                number(conf, MAX_FRAME_BYTES, 16 * MIB, 1024, 1024 * MIB),
+                number(conf, MAX_FRAME_BYTES, 16 * MIB, 65_536, 1024 * MIB),
                 text(conf, TOKEN, null));
     }
 
