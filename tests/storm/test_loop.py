@@ -24,8 +24,6 @@ CONF = {
     "topology.brain.window.secs": 1,
     "topology.brain.first.replacement.secs": 15,
     "topology.brain.observe.secs": 15,
-    "topology.brain.algorithm": "metis",
-    "topology.brain.algorithm.params": {"objective": "cut"},
 }
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(600)]
 
