@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from brain.dashboard.server import Dashboard
-from tests.dashboard.browser import open_browser, open_page
+from tests.dashboard.browser import WAIT_MS, open_browser, open_page
 from tests.harness.feed import FedBrain
 from tests.harness.zookeeper import ZooKeeperServer, eventually
 
@@ -17,8 +18,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 TOKEN = "hush"
 POLLS = 3
 """A re-placement is on the page within three polls (one a second) of the brain seeing it."""
-MOVED = """wanted => [...document.querySelectorAll('#now .chip')].every(c =>
-    c.closest('.worker').dataset.slot === wanted[c.dataset.executor.split('-')[0]])"""
 NAMELESS = """() => [...document.querySelectorAll('button, input, select, a, [role=img]')]
     .filter(e => e.offsetParent !== null && !(e.getAttribute('aria-label')
         || e.textContent.trim() || e.closest('label')?.textContent.trim()))
@@ -27,6 +26,7 @@ NAMELESS = """() => [...document.querySelectorAll('button, input, select, a, [ro
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    expect.set_options(timeout=WAIT_MS)
     with open_browser() as browser:
         yield browser
 
@@ -83,8 +83,7 @@ def test_it_shows_the_running_topology_and_follows_a_replacement(
         page.wait_for_selector("body[data-state=live]")
         page.wait_for_selector("#now .chip")
         assert places(page) == slots(fed)
-        page.wait_for_function("document.querySelector('#tile-inter .value').textContent != '–'")
-        assert page.inner_text("#tile-inter .value") == "360 kB/s"
+        expect(page.locator("#tile-inter .value")).to_have_text("360 kB/s")
         assert "9 executors" in page.inner_text("#tile-placement")
 
         fed.pause()
@@ -93,14 +92,11 @@ def test_it_shows_the_running_topology_and_follows_a_replacement(
         fed.round()
         polls: list[str] = []
         page.on("response", lambda r: polls.append(r.url) if "/api/picture" in r.url else None)
-        page.wait_for_function(MOVED, arg={str(k): v for k, v in wanted.items()})
+        eventually(lambda: places(page) == wanted, 60, "the new placement on the page")
         assert len(polls) <= POLLS
-        assert places(page) == wanted
         fed.feed()
-        page.wait_for_function("document.querySelectorAll('.chart .move').length > 0")
-        page.wait_for_function(
-            "document.querySelector('#tile-inter .value').textContent === '0 B/s'"
-        )
+        page.wait_for_selector(".chart .move", state="attached")
+        expect(page.locator("#tile-inter .value")).to_have_text("0 B/s")
 
 
 def test_it_tells_when_storm_is_away_and_when_it_is_back(browser: Any, served: Served) -> None:
@@ -146,9 +142,7 @@ def test_a_dry_run_shows_before_and_after_and_can_be_applied(browser: Any, serve
         page.click("text=/^Apply/")
         page.wait_for_selector("text=/Plan 1 is written/")
         eventually(lambda: fed.inter_node() == 0, what="the plan in force")
-        page.wait_for_function(
-            "document.querySelector('#tile-plan .value').textContent === 'plan 1 in force'"
-        )
+        expect(page.locator("#tile-plan .value")).to_have_text("plan 1 in force")
         page.click("#tab-decisions")
         assert "move" in page.inner_text("#panel-decisions .badge")
 
@@ -208,10 +202,8 @@ def test_two_hundred_executors_are_all_there_and_the_page_answers(
         served.fed.until_measured()
         served.fed.feed()
         with open_page(browser, served.url) as page:
-            page.wait_for_function("document.querySelectorAll('#now .chip').length === 200")
-            page.wait_for_function(
-                "document.querySelector('#picture-note').textContent.includes('150 edges')"
-            )
+            expect(page.locator("#now .chip")).to_have_count(200)
+            expect(page.locator("#picture-note")).to_contain_text("150 edges")
             page.click("#now .chip[data-executor='60-60']")
             page.wait_for_selector("#panel-explain .verdict")
     finally:
