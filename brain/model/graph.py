@@ -76,7 +76,7 @@ class CommGraph:
 
     @cached_property
     def symmetric(self) -> CommGraph:
-        """Both directions of each pair carry the sum of the two: what METIS and local search need."""
+        """Both directions of a pair carry the sum of the two: what METIS and local search need."""
         return CommGraph.from_edges(
             len(self),
             np.concatenate((self.sources, self.indices)),
