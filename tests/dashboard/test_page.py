@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +52,32 @@ class Served:
         self.page.start()
 
 
-@pytest.fixture
-def served(zookeeper: ZooKeeperServer, tmp_path: Path) -> Iterator[Served]:
-    fed = FedBrain(zookeeper, tmp_path, **{"brain.scheduler.token": TOKEN}).start()
-    served = Served(fed)
+@contextmanager
+def serving(fed: FedBrain) -> Iterator[Served]:
+    """Measured, and fed on while the page is looked at."""
+    served = Served(fed.start())
     try:
         fed.until_measured()
         fed.feed()
         yield served
     finally:
         served.stop()
+
+
+@pytest.fixture
+def served(zookeeper: ZooKeeperServer, tmp_path: Path) -> Iterator[Served]:
+    """For tests that change something."""
+    with serving(FedBrain(zookeeper, tmp_path, **{"brain.scheduler.token": TOKEN})) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def shared(
+    zookeeper: ZooKeeperServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """For tests that only look and ask."""
+    with serving(FedBrain(zookeeper, tmp_path_factory.mktemp("brain"))) as served:
+        yield served
 
 
 def places(page: Any) -> dict[int, str]:
@@ -147,8 +164,8 @@ def test_a_dry_run_shows_before_and_after_and_can_be_applied(browser: Any, serve
         assert "move" in page.inner_text("#panel-decisions .badge")
 
 
-def test_choosing_an_executor_explains_it(browser: Any, served: Served) -> None:
-    with open_page(browser, served.url) as page:
+def test_choosing_an_executor_explains_it(browser: Any, shared: Served) -> None:
+    with open_page(browser, shared.url) as page:
         page.wait_for_selector("#now .chip")
         page.click("#now .chip[data-executor='5-5']")
         page.wait_for_selector("#panel-explain .verdict")
@@ -160,8 +177,8 @@ def test_choosing_an_executor_explains_it(browser: Any, served: Served) -> None:
         assert page.evaluate("document.activeElement.dataset.executor") is not None
 
 
-def test_what_if_a_node_is_lost(browser: Any, served: Served) -> None:
-    with open_page(browser, served.url) as page:
+def test_what_if_a_node_is_lost(browser: Any, shared: Served) -> None:
+    with open_page(browser, shared.url) as page:
         page.wait_for_selector("#now .chip")
         page.click("#tab-whatif")
         page.select_option("#panel-whatif select[name=remove]", "n1")
@@ -177,44 +194,33 @@ def test_names_are_text_and_never_markup(
     browser: Any, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:
     evil = "<img src=x onerror=document.title='owned'>"
-    fed = FedBrain(zookeeper, tmp_path, name="evil").start()
+    fed = FedBrain(zookeeper, tmp_path, name="evil")
     fed.components = {"spout": 3, evil: 3, "stage-2": 3}
-    served = Served(fed)
-    try:
-        fed.until_measured()
-        fed.feed()
-        with open_page(browser, served.url) as page:
-            page.wait_for_selector("#now .chip")
-            page.click("#now .chip[data-executor='5-5']")
-            page.wait_for_selector("#panel-explain .verdict")
-            assert evil in page.inner_text("#legend")
-            assert page.title() == "Stormbrain"
-            assert page.locator("main img").count() == 0
-    finally:
-        served.stop()
+    with serving(fed) as served, open_page(browser, served.url) as page:
+        page.wait_for_selector("#now .chip")
+        page.click("#now .chip[data-executor='5-5']")
+        page.wait_for_selector("#panel-explain .verdict")
+        assert evil in page.inner_text("#legend")
+        assert page.title() == "Stormbrain"
+        assert page.locator("main img").count() == 0
 
 
 def test_two_hundred_executors_are_all_there_and_the_page_answers(
     browser: Any, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:
-    served = Served(FedBrain(zookeeper, tmp_path, nodes=8, lines=50, depth=4).start())
-    try:
-        served.fed.until_measured()
-        served.fed.feed()
-        with open_page(browser, served.url) as page:
-            expect(page.locator("#now .chip")).to_have_count(200)
-            expect(page.locator("#picture-note")).to_contain_text("150 edges")
-            page.click("#now .chip[data-executor='60-60']")
-            page.wait_for_selector("#panel-explain .verdict")
-    finally:
-        served.stop()
+    fed = FedBrain(zookeeper, tmp_path, nodes=8, lines=50, depth=4)
+    with serving(fed) as served, open_page(browser, served.url) as page:
+        expect(page.locator("#now .chip")).to_have_count(200)
+        expect(page.locator("#picture-note")).to_contain_text("150 edges")
+        page.click("#now .chip[data-executor='60-60']")
+        page.wait_for_selector("#panel-explain .verdict")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_controls_have_names_and_the_page_has_landmarks(
-    browser: Any, served: Served, scheme: str
+    browser: Any, shared: Served, scheme: str
 ) -> None:
-    with open_page(browser, served.url, color_scheme=scheme) as page:
+    with open_page(browser, shared.url, color_scheme=scheme) as page:
         page.wait_for_selector("#now .chip")
         nameless = page.evaluate(NAMELESS)
         assert nameless == []
