@@ -30,6 +30,7 @@ from brain.algorithms.parts.moves import cap_moves
 from brain.algorithms.parts.relabel import relabel
 from brain.algorithms.parts.score import score
 from brain.algorithms.parts.shuffle import shuffled_partition
+from brain.algorithms.parts.units import Units
 from brain.algorithms.parts.verify import violations
 from brain.algorithms.parts.workspace import Workspace
 from brain.model import UNPLACED, Options, Placement, Problem, Result, Status
@@ -62,12 +63,15 @@ MOST_RELABELLED = 2000
 """Nodes up to which parts are matched to nodes; matching is cubic."""
 
 
-def make_search(work: Workspace, prices: Prices, seed: int | None = None) -> Search:
+def make_search(
+    work: Workspace, prices: Prices, *, units: Units | None = None, seed: int | None = None
+) -> Search:
     """A search that knows where units are now, what moving costs and how much may move."""
+    own = work.units if units is None else units
     return Search(
         work.limits,
-        work.units,
-        home=None if work.current is None else work.units.gather(work.current_node),
+        own,
+        home=None if work.current is None else own.gather(work.current_node),
         move_cost=prices.move,
         restart_cost=prices.restart,
         max_moved=None if work.current is None else work.options.max_moves,

@@ -1,4 +1,5 @@
-"""Improves placements of units: many METIS starts, local search from each, annealing."""
+"""Improves placements of units: many METIS starts, local search from each, annealing, and
+combining good placements with each other."""
 
 from __future__ import annotations
 
@@ -8,8 +9,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from brain.algorithms.ischeduler_parts.fuse import fused_units
 from brain.algorithms.localsearch import make_search, metis_start
 from brain.algorithms.objective import Prices
+from brain.algorithms.parts.units import Units
 from brain.algorithms.parts.workspace import Workspace
 from brain.model import UNPLACED
 
@@ -23,6 +26,7 @@ class Engine:
 
     def __init__(self, work: Workspace, prices: Prices) -> None:
         self.work = work
+        self.prices = prices
         self.search = make_search(work, prices)
         self.best: Nodes | None = None
         self.best_rank: tuple[int, float] = (len(work.units) + 1, np.inf)
@@ -91,6 +95,32 @@ class Engine:
             self.search.anneal(10**15, deadline=deadline, warm=warm, cold=0.08)
         self._keep()
 
+    def combine(self, number: int, *, steps: int = 0, deadline: float | None = None) -> None:
+        """Two good placements agree on much: what they agree on moves as one, for a while.
+
+        The units that share a node in both parents are fused; a short annealing of these larger
+        pieces makes steps that no single move or swap could.
+        """
+        if len(self.population) < 2:
+            return
+        other = 1 + number % (len(self.population) - 1)
+        one, two = self.population[0][1], self.population[other][1]
+        group = agreement(self.work.units, one, two)
+        if int(group.max()) + 1 >= len(group):
+            return
+        fused = fused_units(self.work.units, group)
+        search = make_search(self.work, self.prices, units=fused, seed=number)
+        first = np.zeros(len(fused), dtype=np.int64)
+        first[group[::-1]] = np.arange(len(group))[::-1]
+        search.load((one, two)[number % 2][first])
+        if deadline is None:
+            search.anneal(steps, warm=1.0, cold=0.1)
+        else:
+            search.anneal(10**15, deadline=deadline, warm=1.0, cold=0.1)
+        self.search.load(search.node[group])
+        self.search.polish(lambda: deadline is not None and time.perf_counter() > deadline)
+        self._keep()
+
     def improve_until(self, deadline: float, pause: Callable[[], bool]) -> None:
         """Annealing in growing slices; ``pause`` is asked in between and may end it."""
         number = 0
@@ -98,6 +128,21 @@ class Engine:
             left = deadline - time.perf_counter()
             if left < 0.01 or pause():
                 return
-            slice_end = time.perf_counter() + max(min(left, 0.35 * left), min(left, 0.05))
-            self.anneal(number, deadline=slice_end)
+            slice_end = time.perf_counter() + max(0.25 * left, min(left, 0.05))
+            if number % 2 == 0 and not self.capped and len(self.population) > 1:
+                self.combine(number // 2, deadline=slice_end)
+            else:
+                self.anneal(number // 2, deadline=slice_end)
             number += 1
+
+
+def agreement(units: Units, one: Nodes, two: Nodes) -> NDArray[np.int64]:
+    """Groups of units of one topology that share a node in both placements.
+
+    Units to be spread, and units without a node, are groups of their own.
+    """
+    alone = (units.spread_class >= 0) | (one == UNPLACED) | (two == UNPLACED)
+    own = np.where(alone, np.arange(len(units)), -1)
+    keys = np.stack([one, two, units.topology, own])
+    _, group = np.unique(keys, axis=1, return_inverse=True)
+    return np.asarray(group, dtype=np.int64).reshape(-1)

@@ -29,6 +29,8 @@ from brain.model import UNPLACED, Options, Placement, Problem, Result
 
 SMALL = 700
 """Things to place up to which the exact solver is tried, and members may run in a thread."""
+COLUMNS_IN_STEPS = 2000
+"""The exact model's size where no clock limits it."""
 NOT_MEMBERS = ("auto", "exact")
 Runner = Pool | ThreadRunner
 
@@ -81,7 +83,7 @@ class Portfolio:
 
         seeds = 0
         enough = 1 if len(self.work.units) > 20_000 else 24
-        share = self.begin + 0.35 * self.options.theta
+        share = self.begin + 0.3 * self.options.theta
         while not self._late() and not engine.capped and seeds < enough:
             engine.next_seed(self._late)
             seeds += 1
@@ -138,7 +140,9 @@ class Portfolio:
             for _ in range(8):
                 engine.next_seed(never)
         for number in range(4):
-            engine.anneal(number, steps=steps // 4)
+            engine.anneal(number, steps=steps // 8)
+            if not engine.capped:
+                engine.combine(number, steps=steps // 8)
         self._settle(engine, "search")
         return self._answer()
 
@@ -158,7 +162,7 @@ class Portfolio:
         if len(self.work.units) > SMALL:
             return False
         begin = time.perf_counter()
-        params = {} if nodes is None else {"nodes": nodes}
+        params = {} if nodes is None else {"nodes": nodes, "max_columns": COLUMNS_IN_STEPS}
         left = max(deadline - begin, 0.0) if nodes is None else 0.0
         options = replace(self.options, theta=left, params=params)
         attempt = exact.try_exact(Workspace(self.problem, self.current, options), deadline)

@@ -22,6 +22,10 @@ Counts = tuple[tuple[int, int], ...]
 """(class, how many), in the order of classes, only those with at least one."""
 
 
+MOST_SIGNATURES = 100
+"""Patterns grow exponentially with the kinds of pieces; beyond this there is no hope."""
+
+
 @dataclass(frozen=True)
 class Pieces:
     counts: tuple[Counts, ...]
@@ -85,6 +89,8 @@ def enumerate_pieces(
         effort.check(len(counts_of), "pieces")
         internal.append(inside)
         signature_of.append(signatures.setdefault(signature, len(signatures)))
+        if len(signatures) > MOST_SIGNATURES:
+            raise TooMany(f"more than {MOST_SIGNATURES} kinds of pieces")
         frontier.append((counts, inside, signature))
 
     for c in range(k):
@@ -153,6 +159,9 @@ class _Fill:
 
     def descend(self, at: int, held: Signature, chosen: list[tuple[int, int]]) -> None:
         self.visited += 1
+        # Most branches of the descent may end in patterns that are not maximal.
+        if self.visited > 4 * self.effort.most:
+            raise TooMany(f"more than {self.effort.most} patterns")
         if self.visited % 64 == 0 and self.effort.expired():
             raise TooMany("no time to list all patterns")
         if at == len(self.usable):
@@ -172,6 +181,7 @@ class _Fill:
         if not chosen:
             return
         taken = dict(chosen)
+        self.visited += len(self.usable) // 8  # the check below is as dear as so many visits
         if self.only_maximal and any(
             self.supply[s] > taken.get(s, 0)
             and self.room.fits(held + self.signatures[s], self.node_type)
