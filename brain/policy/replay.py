@@ -9,9 +9,9 @@ from typing import Any
 from brain.algorithms import registry
 from brain.algorithms.parts.score import score
 from brain.config import TopologySettings
-from brain.core import SolveTask, situation_of
 from brain.errors import BadInput
 from brain.model import Options, Placement, Problem, Result, Score, Status
+from brain.policy.computation import SolveTask, situation_of
 from brain.policy.decision import Decision, Situation, judge
 from brain.problems.answer import placement_to_dict
 from brain.problems.reader import placement_from, problem_from_dict

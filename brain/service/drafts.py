@@ -18,12 +18,12 @@ from typing import Any
 
 from brain.algorithms import registry
 from brain.algorithms.parts.score import score
-from brain.core import SolveTask
 from brain.errors import BadInput
 from brain.explain.whatif import Change, changed_rates, changed_view
 from brain.idl import wire
 from brain.model import Options, Result, Score, Status
 from brain.plans.plan import Executor, Plan, SlotId
+from brain.policy.computation import SolveTask
 from brain.policy.decision import Decision, Trigger, gain_percent, moves_between
 from brain.policy.problem_builder import BuiltProblem, build_problem
 from brain.service.arguments import Arguments

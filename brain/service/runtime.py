@@ -20,7 +20,7 @@ from kazoo.exceptions import KazooException
 
 from brain import __version__
 from brain.config import Settings
-from brain.core import BrainCore, Draft, SolveTask
+from brain.core import BrainCore
 from brain.errors import BadInput, StormbrainError
 from brain.idl import PROTOCOL_VERSION, wire
 from brain.monitor.snapshot import read_snapshot
@@ -28,6 +28,7 @@ from brain.plans.codec import UnreadablePlan
 from brain.plans.election import Election, Leadership
 from brain.plans.plan import StoredPlan
 from brain.plans.store import PlanConflict, PlanStore
+from brain.policy.computation import Draft, SolveTask
 from brain.policy.replay import to_document
 from brain.service.clock import Clock
 from brain.service.decision_log import DecisionLog

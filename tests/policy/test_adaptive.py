@@ -8,9 +8,10 @@ import pytest
 
 from brain.algorithms import registry
 from brain.config import Settings
-from brain.core import BrainCore, Draft
+from brain.core import BrainCore
 from brain.monitor.snapshot import read_snapshot
 from brain.plans.plan import StoredPlan
+from brain.policy.computation import Draft
 from brain.policy.decision import Decision, Outcome
 from brain.policy.profile import Profile
 from brain.policy.stability import Stability

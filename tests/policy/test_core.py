@@ -8,10 +8,11 @@ import pytest
 
 from brain.algorithms import registry
 from brain.config import Settings
-from brain.core import BrainCore, Draft, SolveTask
+from brain.core import BrainCore
 from brain.idl import wire
 from brain.monitor.snapshot import read_snapshot
 from brain.plans.plan import StoredPlan
+from brain.policy.computation import Draft, SolveTask
 from brain.policy.decision import Decision, Outcome
 from tests.harness.wire import cluster_state, reports_of, supervisor, topology
 
