@@ -54,8 +54,10 @@ final class Tally {
         }
     }
 
-    /** Racy on purpose: a wrong guess about a stranger costs one look at a name. */
-    private boolean onOwner() {
+    /**
+     * Whether this is the executor's own thread. Racy on purpose: a wrong guess about a stranger costs one look at a name.
+     */
+    boolean onOwner() {
         Thread current = Thread.currentThread();
         if (current == owner) {
             return true;

@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import org.apache.storm.Constants;
+import org.apache.storm.daemon.Acker;
 import org.apache.storm.task.TopologyContext;
 import org.apache.storm.tuple.Tuple;
 
@@ -16,8 +17,6 @@ final class TaskCounters {
     /** Tuples that came to this task, by source. */
     final EdgeTable userEdges;
     final EdgeTable systemEdges;
-    /** Tuples of an acker to spouts: a spout has no hook for what it receives, so the acker counts for it. */
-    final EdgeTable toSpouts;
     /** The declared command of a multilang component, or null. */
     final ShellCommand shellCommand;
     private final Map<Integer, Long> shellPids;
@@ -33,7 +32,6 @@ final class TaskCounters {
         TupleSizer sizer = new TupleSizer(conf);
         this.userEdges = new EdgeTable(sizer, task + 1);
         this.systemEdges = new EdgeTable(sizer, task + 2);
-        this.toSpouts = component.equals("__acker") ? new EdgeTable(sizer, task + 3) : null;
     }
 
     static boolean isSystem(String name) {
@@ -66,10 +64,12 @@ final class TaskCounters {
 
     void emitted(String stream, List<Object> values, Collection<Integer> targets) {
         boolean system = isSystem(stream);
-        if (toSpouts != null && system) {
-            for (Integer target : targets) {
-                if (target != null) {
-                    toSpouts.count(target, values);
+        if (system && stream.equals(Acker.ACKER_INIT_STREAM_ID) && tally.onOwner()) {
+            // Storm shows a hook nothing of what a spout receives; but the acker that it registers a tuple with will
+            // send one tuple back, so that is counted here.
+            for (Integer acker : targets) {
+                if (acker != null) {
+                    systemEdges.count(acker, values);
                 }
             }
         }

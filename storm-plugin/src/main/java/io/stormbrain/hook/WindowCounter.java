@@ -38,10 +38,6 @@ final class WindowCounter {
                     edge(edges, new EdgeKey(peer, task, false), tuples, bytes));
             counters.systemEdges.read((peer, tuples, bytes) ->
                     edge(edges, new EdgeKey(peer, task, true), tuples, bytes));
-            if (counters.toSpouts != null) {
-                counters.toSpouts.read((peer, tuples, bytes) ->
-                        edge(edges, new EdgeKey(task, peer, true), tuples, bytes));
-            }
             loads.add(new Window.Task(load(counters), counters.executor.range()));
         }
         edges.sort(Comparator.comparingInt(EdgeCount::getTarget_task).thenComparingInt(EdgeCount::getSource_task));

@@ -60,6 +60,7 @@ class TrafficHookTest {
         TrafficHook first = worker.hook(2);
         TrafficHook second = worker.hook(3);
         TrafficHook spout = worker.hook(4);
+        spout.spoutAck(new SpoutAckInfo("m", 4, null)); // comes on the executor's thread, which is this one
         for (int i = 0; i < 1000; i++) {
             spout.emit(new EmitInfo(List.of("0123456789"), "default", 4, List.of(2)));
             spout.emit(new EmitInfo(List.of(1L, 2L), "__ack_init", 4, List.of(1)));
