@@ -26,8 +26,8 @@ CONF = {
     "topology.brain.first.replacement.secs": 45,
     "topology.brain.algorithm": "metis",
 }
-AFTER_SECS = 25
-"""How long the tuples flow under the plan before the picture is taken."""
+POINTS_AFTER = 12
+"""So many points of the timeline must show tuples acked under the plan."""
 
 
 def run_scene(shoot: Callable[[str], None], tell: Callable[[str], None]) -> None:
@@ -48,12 +48,12 @@ def run_scene(shoot: Callable[[str], None], tell: Callable[[str], None]) -> None
                     PARALLEL,
                     name="parallel",
                     workers=3,
-                    settings=["depth=4", "parallelism=6", "rate=60", "payload=2000"],
+                    settings=["depth=3", "parallelism=3", "rate=30", "payload=2000"],
                 )
             tell("waiting for a plan in force")
             moved_ms = _wait(lambda: _moved_ms(url), 300, "a plan in force")
             tell("waiting for traffic under the plan")
-            _wait(lambda: _measured_until(url) > moved_ms + 1000 * AFTER_SECS, 300, "traffic")
+            _wait(lambda: _acked_since(url, moved_ms) >= POINTS_AFTER, 300, "traffic")
             shoot(url)
 
 
@@ -71,14 +71,13 @@ def _moved_ms(url: str) -> int:
     return int(own["moved_ms"]) if own.get("moved_ms") and own["plan"] else 0
 
 
-def _measured_until(url: str) -> int:
+def _acked_since(url: str, moved_ms: int) -> int:
+    """Points of the timeline since the move at which tuples were acked."""
     line = _topology(url).get("timeline")
     if not line:
         return 0
-    measured = [
-        t for t, acked in zip(line["time_ms"], line["acked"], strict=True) if acked is not None
-    ]
-    return max(measured, default=0)
+    points = zip(line["time_ms"], line["acked"], strict=True)
+    return sum(1 for time_ms, acked in points if time_ms > moved_ms and acked)
 
 
 def _wait(condition: Callable[[], Any], seconds: float, what: str) -> Any:

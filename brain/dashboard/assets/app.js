@@ -113,7 +113,7 @@ function model(own, picture) {
   }
   return {
     nodes: picture.nodes, executors: own.executors, edges: { ...own.edges, weight }, others, moved: new Set(), restarts: new Set(),
-    colours: colours(own.executors.map((e) => e.component)), widest: Math.max(...weight, 1e-9), chosen: state.chosen,
+    colours: colours(own.executors), widest: Math.max(...weight, 1e-9), chosen: state.chosen,
     leftOut: own.edges.left_out, flow: own.flow, show: { onlyInter: $("only-inter").checked, system: $("with-system").checked },
   };
 }

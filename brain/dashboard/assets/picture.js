@@ -9,9 +9,9 @@ const SYSTEM = "#6f7a94";
 const DENSE_FROM = 90;
 const GLIDE_MS = 700;
 
-export function colours(components) {
+export function colours(executors) {
   const found = new Map();
-  for (const name of components) {
+  for (const { component: name } of systemLast(executors)) {
     if (name.startsWith("__")) found.set(name, SYSTEM);
     else if (!found.has(name)) {
       const own = [...found.keys()].filter((c) => !c.startsWith("__")).length;
@@ -20,6 +20,8 @@ export function colours(components) {
   }
   return found;
 }
+
+const systemLast = (executors) => [...executors].sort((a, b) => a.component.startsWith("__") - b.component.startsWith("__"));
 
 const slotKey = (slot) => (slot ? `${slot[0]}:${slot[1]}` : "");
 
@@ -111,7 +113,7 @@ export class Picture {
   /** One row a component, in the order of the tasks: edges then have room between the rows. */
   #rows(executors) {
     const rows = new Map();
-    for (const e of executors) rows.set(e.component, [...(rows.get(e.component) || []), this.#chip(e)]);
+    for (const e of systemLast(executors)) rows.set(e.component, [...(rows.get(e.component) || []), this.#chip(e)]);
     return [...rows.values()].map((chips) => el("div", { class: "chips" }, ...chips));
   }
 
