@@ -38,7 +38,7 @@ def solve_mtkahypar(problem: Problem, current: Placement | None, options: Option
     import mtkahypar
 
     work = Workspace(problem, current, options)
-    nodes, load, room = _balanced(work)
+    nodes, load, room = balanced(work)
     if len(nodes) < 2 or len(work.units) <= len(nodes):
         return finish(work, "mtkahypar", work.current_node)
     runtime = _mtkahypar()
@@ -75,7 +75,7 @@ def _mtkahypar() -> Any:
     return mtkahypar.initialize(1)
 
 
-def _balanced(
+def balanced(
     work: Workspace,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Usable nodes, the load of each unit and the room of each node, as whole numbers."""
@@ -99,10 +99,10 @@ def _edges_once(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     graph = work.units.graph
     up = graph.sources < graph.indices
-    return graph.sources[up], graph.indices[up], _whole(graph.weight)[up]
+    return graph.sources[up], graph.indices[up], whole(graph.weight)[up]
 
 
-def _whole(weight: NDArray[np.float64]) -> NDArray[np.int64]:
+def whole(weight: NDArray[np.float64]) -> NDArray[np.int64]:
     total = float(weight.sum())
     scale = min(_EDGE_SUM / total, 1e6) if total > 0 else 1.0
     return np.maximum(np.rint(weight * scale), 1).astype(np.int64)

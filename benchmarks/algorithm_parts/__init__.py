@@ -1,0 +1,1 @@
+"""The sections of the algorithm benchmark, one file each."""

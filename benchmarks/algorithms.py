@@ -1,0 +1,81 @@
+"""The targets of the algorithms, measured: ``make bench-algorithms``.
+
+Writes benchmarks/results/algorithms.json and docs/algorithms-benchmark.md. Sections can be chosen
+(``--only micro --only fischer``); those left out keep what was measured before. Nothing here
+asserts a time; wall and CPU seconds are recorded side by side, with the machine's load, because a
+deadline in wall-clock time buys less on a busy machine.
+
+Usage: python -m benchmarks.algorithms [--only SECTION]… [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.algorithm_parts import capacity, papers, peers, scale
+from benchmarks.algorithm_parts.table import markdown
+from brain.algorithms import auto
+
+RESULTS = Path(__file__).resolve().parent / "results" / "algorithms.json"
+TABLE = Path(__file__).resolve().parent.parent / "docs" / "algorithms-benchmark.md"
+
+
+def sections(quick: bool) -> dict[str, Callable[[], Any]]:
+    sizes = (10, 20) if quick else (10, 20, 40, 80)
+    return {
+        "micro": lambda: papers.micro_benchmarks(1.0),
+        "fischer": lambda: papers.fischer(1.0, sizes),
+        "thousand": lambda: scale.thousand(1.0, 5.0 if quick else 30.0, 1 if quick else 3),
+        "peers": lambda: peers.partitioners_compared(1.0),
+        "storm_sized": lambda: scale.storm_sized(10.0),
+        "graph": scale.graph_building,
+        "million": lambda: scale.million(
+            *((100_000, 1_000_000, 100) if quick else (1_000_000, 10_000_000, 1000))
+        ),
+        "capacity": lambda: capacity.sweep(500 if quick else 10_000),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--only", action="append", help="a section to run; all by default")
+    parser.add_argument("--quick", action="store_true", help="smaller problems, for a first look")
+    arguments = parser.parse_args()
+    known = sections(arguments.quick)
+    chosen = arguments.only or list(known)
+    for name in chosen:
+        if name not in known:
+            parser.error(f"no section {name!r}; there are {', '.join(known)}")
+    results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    auto.warm()
+    for name in chosen:
+        load = os.getloadavg()[0]
+        begin = time.perf_counter()
+        print(f"{name} …", flush=True)
+        results[name] = {
+            "result": known[name](),
+            "seconds": round(time.perf_counter() - begin, 1),
+            "load_average": [round(load, 1), round(os.getloadavg()[0], 1)],
+            "quick": arguments.quick,
+        }
+        results["machine"] = {
+            "cores": os.cpu_count(),
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+        }
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        TABLE.write_text(markdown(results))
+    auto.close()
+    print(TABLE.read_text())
+
+
+if __name__ == "__main__":
+    main()
