@@ -14,6 +14,7 @@ two executors (20 links in place of 6). The result is the number of sentences of
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ class TokeniseBolt(StatelessBolt):
 
     def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
         burn(self.options["work_ms"])
-        return [[tokens(values[1])]]
+        return [[" ".join(tokens(values[1]))]]
 
 
 class TagBolt(StatelessBolt):
@@ -77,7 +78,7 @@ class TagBolt(StatelessBolt):
 
     def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
         burn(self.options["work_ms"])
-        return [[[tag_of(word) for word in values[0]]]]
+        return [[" ".join(tag_of(word) for word in values[0].split())]]
 
 
 class TallyBolt(StatelessBolt):
@@ -85,7 +86,7 @@ class TallyBolt(StatelessBolt):
 
     def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
         burn(self.options["work_ms"])
-        return [[tally(values[0])]]
+        return [[json.dumps(tally(values[0].split()))]]
 
 
 class ClassifyBolt(StatelessBolt):
@@ -93,7 +94,7 @@ class ClassifyBolt(StatelessBolt):
 
     def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
         burn(self.options["work_ms"])
-        return [[class_of(values[0])]]
+        return [[class_of(json.loads(values[0]))]]
 
 
 class NumberBolt(StatefulBolt):

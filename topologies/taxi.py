@@ -15,6 +15,7 @@ at which it did not change have none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,21 +65,21 @@ class Options(RunOptions):
 
 
 class TripSource(DatasetSpout):
-    outputs = source_outputs("pickup", "dropoff", "time")
+    outputs = source_outputs("from_east", "from_north", "to_east", "to_north", "time")
 
     def dataset(self) -> Dataset:
         return Taxi(trips_per_minute=int(self.options.get("trips_per_minute", 300)))
 
     def payload(self, events: Iterable[Event]) -> Iterator[Event]:
-        return ((time, [trip[2:4], trip[4:6], time]) for time, trip in events)
+        return ((time, [*trip[2:6], time]) for time, trip in events)
 
 
 class PreprocessBolt(StatelessBolt):
     outputs = output_fields("route", "time")
 
     def transform(self, values: Sequence[Any]) -> Iterable[list[Any]]:
-        pickup, dropoff, time = values
-        route = route_of(pickup, dropoff)
+        *points, time = values
+        route = route_of(points[:2], points[2:])
         if route is None:
             self.report.count("outside")
             return []
@@ -211,7 +212,7 @@ class RankLogic:
         """The new ranking, and the routes that fell out of it, with a count of 0."""
         names = {route for route, _, _ in best}
         gone = [[route, 0, 0] for route, _, _ in self._told if route not in names]
-        return Output([best + gone, end], window_id("rank", self._task, end))
+        return Output([json.dumps(best + gone), end], window_id("rank", self._task, end))
 
     def state(self) -> Any:
         return {
@@ -251,7 +252,7 @@ class FinalRankLogic(RankLogic):
 
     def _changes(self, values: Sequence[Any]) -> Iterable[Sequence[Any]]:
         ranking, end = values
-        return [[route, count, latest, end] for route, count, latest in ranking]
+        return [[route, count, latest, end] for route, count, latest in json.loads(ranking)]
 
     def _tell(self, best: list[list[Any]], end: int) -> Output:
         return Output([best, end], window_id("top", "all", end))

@@ -184,6 +184,9 @@ class LocalStorm:
     def _message(self, task: int, message: dict[str, Any]) -> None:
         if message["command"] != "emit":
             return
+        for value in message["tuple"]:
+            # Storm's serialization between workers knows no class for JSON arrays and objects.
+            assert not isinstance(value, list | dict), f"{self._component_of[task]}: {value!r}"
         stream = message.get("stream", "default")
         tree: Tree | None = None
         if "id" in message:

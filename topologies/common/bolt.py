@@ -24,7 +24,11 @@ def output_fields(*fields: str) -> list[str]:
 
 
 class Output(NamedTuple):
-    """What an operator says: a payload and its name, the same in every replay."""
+    """What an operator says: a payload and its name, the same in every replay.
+
+    A payload that is emitted holds texts and numbers only: Storm cannot send a list or a mapping
+    that came out of a shell component to another worker (its JSON classes are not registered).
+    """
 
     values: list[Any]
     id: str
