@@ -73,6 +73,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("moves", "", False, "tasks that changed their node"),
     Metric("restarts", "", False, "worker processes beyond the first on a slot"),
     Metric("downtime", "s", False, "time with at least one task nowhere"),
+    Metric("silence", "s", False, "ten-second samples in which no spout emitted"),
 )
 
 
@@ -183,6 +184,7 @@ def _spout_metrics(
     for r in rows:
         if r["slice"] in emitted:
             emitted[r["slice"]] += r["emitted"]
+    metrics["silence"] = sum(v == 0 for v in emitted.values()) * SAMPLE_MS / 1000
     return tuple(v * 1000.0 / SAMPLE_MS for v in emitted.values())
 
 

@@ -110,4 +110,6 @@ def traffic_slices(edges: DataFrame, windows: DataFrame, slice_ms: int) -> DataF
         F.countDistinct("node", "worker").alias("workers"),
         F.sum("edges").alias("edges_written"),
     )
-    return by_edge.join(by_window, ["topology", "slice"], "left")
+    # A slice in which nothing was said is a slice all the same.
+    joined = by_edge.join(by_window, ["topology", "slice"], "full")
+    return joined.fillna(0.0, [c for c in by_edge.columns if c.endswith("_per_s")])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from thriftpy2.protocol.binary import TBinaryProtocolFactory
+from thriftpy2.protocol import TCyBinaryProtocolFactory
 from thriftpy2.rpc import make_client
-from thriftpy2.transport import TFramedTransportFactory, TTransportException
+from thriftpy2.transport import TCyFramedTransportFactory, TTransportException
 
 from brain.errors import BadInput
 from brain.idl import PROTOCOL_VERSION, wire
@@ -91,8 +91,8 @@ class Publisher:
                 self._client = make_client(
                     wire.Brain,
                     *self._address,
-                    proto_factory=TBinaryProtocolFactory(strict_read=True, strict_write=True),
-                    trans_factory=TFramedTransportFactory(),
+                    proto_factory=TCyBinaryProtocolFactory(strict_read=True, strict_write=True),
+                    trans_factory=TCyFramedTransportFactory(),
                     timeout=TIMEOUT_MS,
                 )
             self._client.report(window_report(window, self._token))

@@ -73,9 +73,13 @@ def spark_session(
 def _running() -> SparkSession | None:
     if "pyspark" not in sys.modules:
         return None
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    return SparkSession.getActiveSession()
+    # The "active" session is one of a thread; what matters is whether the process has any.
+    if SparkContext._active_spark_context is None:
+        return None
+    return SparkSession.builder.getOrCreate()
 
 
 def require_java() -> None:

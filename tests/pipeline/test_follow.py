@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from thriftpy2.protocol.binary import TBinaryProtocolFactory
+from thriftpy2.protocol import TCyBinaryProtocolFactory
 from thriftpy2.rpc import make_server
-from thriftpy2.transport import TFramedTransportFactory
+from thriftpy2.transport import TCyFramedTransportFactory
 
 from brain.errors import BadInput
 from brain.idl import wire
@@ -36,8 +36,8 @@ class Receiver:
             self,
             "127.0.0.1",
             _closed_port(),
-            proto_factory=TBinaryProtocolFactory(),
-            trans_factory=TFramedTransportFactory(),
+            proto_factory=TCyBinaryProtocolFactory(),
+            trans_factory=TCyFramedTransportFactory(),
         )
         self.server.daemon = True
         self.server.trans.listen()

@@ -118,6 +118,12 @@ def test_node_and_topology_totals_follow_from_the_edges(
     assert executors == tasks
     machine = recompute.rows(db, "SELECT DISTINCT cores, memory_mb FROM nodes WHERE cores > 0")
     assert machine == [(4, 8192.0)]
+    windows = recompute.rows(
+        db,
+        f"""SELECT topology, "start" - "start" % {SLICE} AS slice, count(*) FROM log
+            WHERE kind = 'window' GROUP BY ALL""",
+    )
+    assert recompute.rows(db, "SELECT topology, slice, windows FROM traffic") == windows
 
 
 def test_the_profile_knows_the_rates_without_spark(
