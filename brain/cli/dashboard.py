@@ -75,9 +75,11 @@ def shoot(out: Path, url: str, size: str, wait_secs: float) -> None:
         done = subprocess.run(
             [
                 browser, *QUIET, f"--user-data-dir={profile}", f"--window-size={width},{height}",
-                f"--timeout={int(wait_secs * 1000)}", f"--screenshot={out.absolute()}", url,
+                # The page's own time: it stands still while an answer is awaited.
+                f"--virtual-time-budget={int(wait_secs * 1000)}",
+                f"--screenshot={out.absolute()}", url,
             ],
-            capture_output=True, text=True, timeout=wait_secs + 60,
+            capture_output=True, text=True, timeout=wait_secs + 120,
         )  # fmt: skip
     if done.returncode != 0 or not out.exists():
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
