@@ -35,7 +35,9 @@ def markdown(results: dict[str, Any]) -> str:
             before, after = entry["load_average"]
             quick = ", quick run" if entry.get("quick") else ""
             lines += make(entry["result"])
-            lines += ["", f"Load average {before} to {after}{quick}.", ""]
+            patience = entry.get("patience", 1.0)
+            longer = f", θ times {patience:g} for that" if patience != 1.0 else ""
+            lines += ["", f"Load average {before} to {after}{longer}{quick}.", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -86,25 +86,34 @@ def _first_level(
         return np.full(len(units), UNPLACED, dtype=np.int32), {"phi": 0, "iterations": []}
     phi = _threshold(work, units, limits)
     fusion = reduce_graph(units, groups, phi, work.options.seed)
-    # Whatever was not fused is a task of its own in the reduced graph.
-    loose = np.flatnonzero(fusion.group < 0)
-    fused = len(fusion.made_for)
-    group = fusion.group.copy()
-    group[loose] = fused + np.arange(len(loose))
-    reduced = fused_units(units, group)
-    mapped = None
+    node, proven, mapping = None, False, "direct"
     if fusion.use_solver:
-        mapped = _solve_model(work, reduced, limits, deadline)
-    by_model = mapped is not None
-    if mapped is None:
-        mapped = _direct_mapping(work, reduced, fusion, groups, limits)
+        node, proven = _solve_model(work, units, fusion, limits, deadline)
+        mapping = "model"
+    if node is None or not proven:
+        # No time for an optimum: the heuristic of lines 40 and 51 may do better.
+        plain = reduce_graph(units, groups, 0, work.options.seed) if fusion.use_solver else fusion
+        direct = _direct_mapping(work, units, plain, groups, limits)
+        if node is None or _cost(units, limits, direct) < _cost(units, limits, node):
+            node, fusion, mapping = direct, plain, "direct"
     steps: dict[str, object] = {
         "phi": phi,
-        "mapping": "model" if by_model else "direct",
-        "tasks_in_model": len(reduced),
+        "mapping": mapping,
+        "tasks_in_model": int(fusion.whole_group().max()) + 1,
         "iterations": fusion.explain(),
     }
-    return mapped[group], steps
+    return node, steps
+
+
+def _cost(units: Units, limits: Limits, node: NDArray[np.int32]) -> float:
+    """Traffic between nodes; infinite where somebody has no node or a node has too much."""
+    if (node == UNPLACED).any():
+        return np.inf
+    count = len(limits.usable)
+    for demand, free in ((units.cpu, limits.cpu_free), (units.memory_mb, limits.memory_free)):
+        if (np.bincount(node, demand, count) > free).any():
+            return np.inf
+    return units.graph.crossing(node) / 2.0
 
 
 def _threshold(work: Workspace, units: Units, limits: Limits) -> int:
@@ -147,11 +156,12 @@ def node_groups(units: Units, limits: Limits) -> list[NodeGroup]:
 
 
 def _solve_model(
-    work: Workspace, units: Units, limits: Limits, deadline: float
-) -> NDArray[np.int32] | None:
-    """SOLVE_MODEL (line 49) on the reduced graph; None if it has no answer in time."""
-    items = Items.of(units, limits)
-
+    work: Workspace, units: Units, fusion: Fusion, limits: Limits, deadline: float
+) -> tuple[NDArray[np.int32] | None, bool]:
+    """SOLVE_MODEL (line 49) on the reduced graph: nodes of units or None, and whether proven."""
+    group = fusion.whole_group()
+    reduced = fused_units(units, group)
+    items = Items.of(reduced, limits)
     budget = Budget(max(deadline, time.perf_counter() + 0.05), work.options.seed)
     if "nodes" in work.options.params:
         steps = int(work.number("nodes", 0, 0, 2**31 - 1))
@@ -159,14 +169,14 @@ def _solve_model(
     try:
         outcome = solve_fast(items, budget, MOST_COLUMNS)
     except TooMany:
-        return None
+        return None, False
     if outcome.node is None:
-        return None
+        return None, False
     node = outcome.node
     if work.current is not None:
-        home = units.gather(work.current_node)
-        node = keep_home(node, home, units.size, twin_classes(items), node_types(items))
-    return node.astype(np.int32)
+        home = reduced.gather(work.current_node)
+        node = keep_home(node, home, reduced.size, twin_classes(items), node_types(items))
+    return node.astype(np.int32)[group], outcome.proven
 
 
 def _direct_mapping(
@@ -176,20 +186,23 @@ def _direct_mapping(
 
     Tasks that no node was left for stay UNPLACED; the repair finds them a place.
     """
-    node = np.full(len(units), UNPLACED, dtype=np.int32)
-    home = units.gather(work.current_node)
-    for i, group in enumerate(groups):
-        mine = np.flatnonzero(np.array(fusion.made_for, dtype=np.int64) == i)[: group.quantity]
+    group = fusion.whole_group()
+    fused = fused_units(units, group)
+    node = np.full(len(fused), UNPLACED, dtype=np.int32)
+    home = fused.gather(work.current_node)
+    for i, nodes_alike in enumerate(groups):
+        made = np.flatnonzero(np.array(fusion.made_for, dtype=np.int64) == i)
+        mine = made[: nodes_alike.quantity]
         if len(mine) == 0:
             continue
-        nodes = np.array(group.nodes, dtype=np.int32)
+        nodes = np.array(nodes_alike.nodes, dtype=np.int32)
         column = np.full(len(limits.usable), UNPLACED, dtype=np.int32)
         column[nodes] = np.arange(len(nodes), dtype=np.int32)
         now = np.where(home[mine] == UNPLACED, UNPLACED, column[home[mine]]).astype(np.int32)
         part = np.arange(len(mine), dtype=np.int32)
         chosen = relabel(part, len(mine), now, len(nodes), home=part)
         node[mine] = nodes[chosen]
-    return node
+    return node[group]
 
 
 def _after(limits: Limits, units: Units, node: NDArray[np.int32]) -> Limits:

@@ -19,6 +19,8 @@ from brain.model import UNPLACED
 Nodes = NDArray[np.int32]
 Expired = Callable[[], bool]
 POPULATION = 8
+GREEDY = 3_000_000
+"""Units × nodes up to which a greedy placement is tried; it looks at every node for each unit."""
 
 
 class Engine:
@@ -58,7 +60,8 @@ class Engine:
         units = self.work.units
         if self.work.current is not None:
             self.offer(units.gather(self.work.current_node), expired)
-        if self.best is None or self.best_rank[0] > 0:
+        greedy = len(units) * len(self.work.limits.usable) <= GREEDY or self.capped
+        if greedy and (self.best is None or self.best_rank[0] > 0):
             nothing = np.full(len(units), UNPLACED, dtype=np.int32)
             self.offer(nothing, expired)
             if self.best_rank[0] > 0 and not expired():

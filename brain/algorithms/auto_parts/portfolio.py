@@ -149,13 +149,12 @@ class Portfolio:
     # Candidates
 
     def _first_candidate(self) -> None:
-        """What runs now, or nothing at all: there is always something to compare with."""
-        none = Placement(np.full(len(self.problem), UNPLACED, dtype=np.int32))
-        placement = none if self.current is None else self.current
-        self.board.add(
-            "nothing" if self.current is None else "current",
-            conclude(self.work, "auto", placement),
-        )
+        """What runs now; or nothing at all, where nothing can be placed."""
+        if self.current is not None:
+            self.board.add("current", conclude(self.work, "auto", self.current))
+        elif self.trivial:
+            none = Placement(np.full(len(self.problem), UNPLACED, dtype=np.int32))
+            self.board.add("nothing", conclude(self.work, "auto", none))
 
     def _exact(self, engine: Engine, deadline: float, nodes: int | None = None) -> bool:
         """Tries the exact solver; True if nothing can be better by the order of ``objective``."""

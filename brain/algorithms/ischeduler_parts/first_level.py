@@ -60,6 +60,13 @@ class Fusion:
     use_solver: bool = True
     trace: list[Iteration] = field(default_factory=list)
 
+    def whole_group(self) -> NDArray[np.int64]:
+        """Like ``group``, but what was not fused is a task of its own."""
+        whole = self.group.copy()
+        loose = np.flatnonzero(whole < 0)
+        whole[loose] = len(self.made_for) + np.arange(len(loose))
+        return whole
+
     def explain(self) -> list[dict[str, Any]]:
         return [asdict(step) for step in self.trace]
 
