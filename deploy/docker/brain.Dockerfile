@@ -41,6 +41,6 @@ USER stormbrain
 WORKDIR /var/lib/stormbrain
 EXPOSE 6790 8790
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=8s --start-period=300s --retries=3 CMD ["brain-health"]
+HEALTHCHECK --interval=15s --timeout=20s --start-period=300s --retries=4 CMD ["brain-health"]
 ENTRYPOINT ["stormbrain"]
 CMD ["serve", "--listen", "0.0.0.0:6790", "--zookeeper", "zookeeper:2181"]
