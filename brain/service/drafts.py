@@ -55,19 +55,21 @@ class Drafts:
         self._inside = inside
         self._solver = Solver()
         self._turn = threading.Lock()
+        self._keeping = threading.Lock()
         self._kept: OrderedDict[str, Drafted] = OrderedDict()
         self._used_at = 0.0
 
     def find(self, topology_id: str, digest: str) -> Drafted | None:
         """By digest or a beginning of it (8 characters at least); None if unknown or too old."""
-        self._forget_old()
-        matching = [
-            d
-            for d in list(self._kept.values())
-            if d.plan.topology_id == topology_id
-            and len(digest) >= 8
-            and d.digest.startswith(digest)
-        ]
+        with self._keeping:
+            self._forget_old()
+            matching = [
+                d
+                for d in self._kept.values()
+                if d.plan.topology_id == topology_id
+                and len(digest) >= 8
+                and d.digest.startswith(digest)
+            ]
         return matching[0] if len(matching) == 1 else None
 
     def dry_run(self, arguments: Arguments) -> dict[str, Any]:
@@ -187,9 +189,10 @@ class Drafts:
 
     def _keep(self, plan: Plan, decision: Decision, base: Mapping[Executor, SlotId]) -> str:
         digest = draft_digest(plan, base)
-        self._kept[digest] = Drafted(digest, plan, decision, base, time.monotonic())
-        self._kept.move_to_end(digest)
-        self._forget_old()
+        with self._keeping:
+            self._kept[digest] = Drafted(digest, plan, decision, base, time.monotonic())
+            self._kept.move_to_end(digest)
+            self._forget_old()
         return digest
 
     def _forget_old(self) -> None:
