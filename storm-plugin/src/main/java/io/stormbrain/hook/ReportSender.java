@@ -6,6 +6,7 @@ import io.stormbrain.common.BrainConnection;
 import io.stormbrain.common.LeaderNode;
 import io.stormbrain.common.ZooKeeperAway;
 import io.stormbrain.common.ZooKeeperLink;
+import io.stormbrain.thrift.BrainStatus;
 import io.stormbrain.thrift.WindowReport;
 import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -18,7 +19,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends windows to the leading brain: fire and forget, from a short queue, on a daemon thread. What the brain cannot take
- * in time is dropped and counted; while it is away, tries grow rarer.
+ * in time is dropped and counted; while it is away, tries grow rarer. A report is never answered, so a brain that no
+ * longer leads would swallow it: hence a connection is made anew now and then, and begins with the question who leads.
  */
 final class ReportSender implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ReportSender.class);
@@ -26,7 +28,8 @@ final class ReportSender implements AutoCloseable {
     private static final long FIRST_PAUSE_MS = 1000;
     private static final long LONGEST_PAUSE_MS = 30_000;
     private static final int LOOKUP_MS = 5000;
-    private static final int WRITE_TIMEOUT_MS = 5000;
+    private static final int ANSWER_TIMEOUT_MS = 5000;
+    private static final long CONNECTION_AGE_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final BrainConfig config;
     private final Map<String, Object> stormConf;
@@ -35,6 +38,8 @@ final class ReportSender implements AutoCloseable {
     private final Thread thread;
     private volatile boolean closed;
     private BrainConnection connection;
+    private long connectedAt;
+    private BrainAddress lastGood;
     private int nextAddress;
     private long pauseMs;
     private String lastTrouble;
@@ -83,6 +88,9 @@ final class ReportSender implements AutoCloseable {
             if (config.token() != null) {
                 report.setToken(config.token());
             }
+            if (connection != null && System.nanoTime() - connectedAt > CONNECTION_AGE_NANOS) {
+                disconnect();
+            }
             if (connection == null) {
                 connect();
             }
@@ -94,6 +102,7 @@ final class ReportSender implements AutoCloseable {
             pauseMs = 0;
         } catch (TException | ZooKeeperAway | RuntimeException e) {
             disconnect();
+            lastGood = null;
             dropped.incrementAndGet();
             String trouble = e.toString();
             if (!trouble.equals(lastTrouble)) {
@@ -105,16 +114,23 @@ final class ReportSender implements AutoCloseable {
     }
 
     private void connect() throws TException, ZooKeeperAway, InterruptedException {
-        BrainConnection fresh = BrainConnection.to(
-                address(), config.connectTimeoutMs(), WRITE_TIMEOUT_MS, config.maxFrameBytes());
-        try {
-            fresh.open();
-            connection = fresh;
-        } finally {
-            if (connection != fresh) {
-                fresh.close();
+        BrainAddress address = lastGood != null ? lastGood : address();
+        open(address);
+        BrainStatus status = connection.client().status(config.token() == null ? "" : config.token());
+        if (!status.isLeading()) {
+            disconnect();
+            if (!status.isSetLeader()) {
+                throw new IllegalStateException(address + " does not lead and knows no leader");
             }
+            open(BrainAddress.parse(status.getLeader()));
         }
+        lastGood = connection.address();
+        connectedAt = System.nanoTime();
+    }
+
+    private void open(BrainAddress address) throws TException {
+        connection = BrainConnection.to(address, config.connectTimeoutMs(), ANSWER_TIMEOUT_MS, config.maxFrameBytes());
+        connection.open();
     }
 
     private BrainAddress address() throws ZooKeeperAway, InterruptedException {

@@ -46,6 +46,19 @@ class ReportSenderTest {
     }
 
     @Test
+    void aBrainThatDoesNotLeadSendsTheWorkerOn() throws Exception {
+        try (FakeBrain follower = new FakeBrain(); FakeBrain leader = new FakeBrain()) {
+            follower.followsTo(leader.address());
+            try (ReportSender sender = sender(Map.of("brain.scheduler.address", follower.address()))) {
+                sender.start();
+                sender.offer(report(0));
+                assertNotNull(leader.reports().poll(30, TimeUnit.SECONDS));
+                assertTrue(follower.reports().isEmpty());
+            }
+        }
+    }
+
+    @Test
     void theQueueIsShortAndWhatDoesNotFitIsCounted() {
         // never started, so nothing leaves the queue
         ReportSender sender = sender(Map.of("brain.scheduler.address", "127.0.0.1:1"));

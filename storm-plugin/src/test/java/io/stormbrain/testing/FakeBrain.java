@@ -1,6 +1,7 @@
 package io.stormbrain.testing;
 
 import io.stormbrain.thrift.Brain;
+import io.stormbrain.thrift.BrainStatus;
 import io.stormbrain.thrift.ClusterState;
 import io.stormbrain.thrift.PlanRef;
 import io.stormbrain.thrift.ScheduleReply;
@@ -33,6 +34,7 @@ public final class FakeBrain implements AutoCloseable {
     private final BlockingQueue<ClusterState> asked = new LinkedBlockingQueue<>();
     private final BlockingQueue<WindowReport> reports = new LinkedBlockingQueue<>();
     private volatile Script script = state -> reply();
+    private volatile String leader;
 
     public FakeBrain() throws Exception {
         this(0);
@@ -83,6 +85,16 @@ public final class FakeBrain implements AutoCloseable {
         return reports;
     }
 
+    /** Makes it say that another brain leads. */
+    public void followsTo(String address) {
+        leader = address;
+    }
+
+    private BrainStatus status() {
+        BrainStatus status = new BrainStatus(1, "fake", "0", leader == null, 1, List.of());
+        return leader == null ? status : status.setLeader(leader);
+    }
+
     /** Only what the plugin calls; the service may have more for other clients. */
     private Brain.Iface service() {
         return (Brain.Iface) Proxy.newProxyInstance(
@@ -94,6 +106,8 @@ public final class FakeBrain implements AutoCloseable {
                         case "report":
                             reports.add((WindowReport) arguments[0]);
                             return null;
+                        case "status":
+                            return status();
                         default:
                             throw new UnsupportedOperationException(method.getName());
                     }
