@@ -23,14 +23,16 @@ from brain.algorithms.localsearch import settle
 from brain.algorithms.objective import Prices
 from brain.algorithms.parts.finish import conclude
 from brain.algorithms.parts.workspace import Workspace
-from brain.calibration import BUILT_IN, find_threshold
+from brain.calibration import find_threshold
 from brain.errors import BadInput
 from brain.model import UNPLACED, Options, Placement, Problem, Result
 
 SMALL = 700
 """Things to place up to which the exact solver is tried, and members may run in a thread."""
-COLUMNS_IN_STEPS = 2000
+COLUMNS_IN_STEPS = 800
 """The exact model's size where no clock limits it."""
+PHI_IN_STEPS = 8
+"""I-Scheduler's threshold then; it must not depend on what this machine was measured at."""
 NOT_MEMBERS = ("auto", "exact")
 Runner = Pool | ThreadRunner
 
@@ -66,6 +68,9 @@ class Portfolio:
             return self._answer()
         with self._runner() as runner:
             jobs = self._jobs()
+            if isinstance(runner, ThreadRunner):
+                # A thread cannot be ended, so nothing that fills its time on purpose.
+                jobs = [job for job in jobs if job.algorithm != "localsearch"]
             for number, job in enumerate(jobs):
                 runner.submit(number, job)
             self._search(engine, runner, jobs)
@@ -128,9 +133,9 @@ class Portfolio:
 
         engine = Engine(self.work, self.prices)
         engine.start(never)
-        if self._exact(engine, math.inf, nodes=1 + steps // 100):
+        if self._exact(engine, math.inf, nodes=1 + steps // 1000):
             return self._answer()
-        for job in self._jobs(nodes=1 + steps // 100, steps=steps // 4):
+        for job in self._jobs(nodes=1 + steps // 1000, steps=steps // 4):
             try:
                 answer: Result | str = job.run(self.problem, self.current)
             except Exception as error:
@@ -208,12 +213,9 @@ class Portfolio:
             for member in chosen:
                 find(member)
             return [Job(member, member, options) for member in chosen]
-        table = BUILT_IN if nodes is not None else None
-        phi = (
-            table.threshold(self.options.theta, "measured")
-            if table is not None
-            else find_threshold(self.options.theta, "measured", measure_if_missing=False)
-        )
+        phi = PHI_IN_STEPS
+        if nodes is None:
+            phi = find_threshold(self.options.theta, "measured", measure_if_missing=False)
         jobs = []
         for name in registry.names():
             if name in NOT_MEMBERS or name == "localsearch":
