@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,21 @@ import pytest
 
 from brain.cluster.local import LocalCluster
 from brain.cluster.paths import STATE_VARIABLE
+
+NEEDED = {"browser": "chromium", "redis": "redis-server"}
+"""Markers of tests that need a program which a fresh machine may lack, and the program."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what this machine cannot run, and says so; .ci/run installs both programs."""
+    for marker, program in NEEDED.items():
+        if shutil.which(program) is None:
+            left_out = [item for item in items if marker in item.keywords]
+            items[:] = [item for item in items if marker not in item.keywords]
+            if left_out:
+                config.hook.pytest_deselected(items=left_out)
+                print(f"\n{program} is missing (apt-get install {program}): "
+                      f"{len(left_out)} tests are left out", file=sys.stderr)  # fmt: skip
 
 
 @pytest.fixture(scope="session")

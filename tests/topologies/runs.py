@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from topologies import (
 )
 from topologies.batch import applications, queries
 from topologies.common.micro import expected_tallies
+from topologies.common.redis_server import RedisServer
 from topologies.common.results import read_results
 from topologies.data.logs import Logs
 from topologies.data.opengov import Contracts, Ticker
@@ -229,3 +232,23 @@ RUNS = {
         ),
     )
 }
+
+
+def run_names(*marks: Any) -> list[Any]:
+    """All runs as parameters; those that need Redis say so."""
+    return [
+        pytest.param(name, marks=[*marks, *([pytest.mark.redis] if run.needs_redis else [])])
+        for name, run in sorted(RUNS.items())
+    ]
+
+
+@contextmanager
+def shared_redis() -> Iterator[str]:
+    """A server for the runs that need one; no address where it is not installed, since those
+    runs are then left out."""
+    if shutil.which("redis-server") is None:
+        yield ""
+        return
+    server = RedisServer()
+    yield server.url
+    server.stop()

@@ -11,6 +11,7 @@ from brain.cluster.redis import RedisUnavailable, ensure_redis
 from topologies.common.redis_store import connect
 
 
+@pytest.mark.redis
 def test_it_is_started_once_and_ends_with_the_clusters_processes(tmp_path: Path) -> None:
     url = ensure_redis(tmp_path)
     try:

@@ -15,8 +15,15 @@ from brain.cluster.local import LocalCluster
 from brain.submit.loading import load_topology_file
 from brain.submit.submission import Submitter, wait_until_gone, wait_until_up
 from tests.harness.zookeeper import eventually
-from tests.topologies.runs import RUNS, SEED, Run, check_opengov, check_srbench
-from topologies.common.redis_server import RedisServer
+from tests.topologies.runs import (
+    RUNS,
+    SEED,
+    Run,
+    check_opengov,
+    check_srbench,
+    run_names,
+    shared_redis,
+)
 from topologies.common.results import finished_sources, read_counters, read_latency
 from topologies.data.dataset import write_dataset
 from topologies.data.opengov import Contracts, Ticker
@@ -47,14 +54,16 @@ pytestmark = pytest.mark.timeout(600)
 
 def _all_runs(representative: str) -> list[Any]:
     marks = {True: pytest.mark.storm, False: pytest.mark.storm_full}
-    return [pytest.param(n, marks=marks[n == representative]) for n in sorted(RUNS)]
+    return [
+        pytest.param(*p.values, marks=[*p.marks, marks[p.values[0] == representative]])
+        for p in run_names()
+    ]
 
 
 @pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
-    server = RedisServer()
-    yield server.url
-    server.stop()
+    with shared_redis() as url:
+        yield url
 
 
 @dataclass

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.topologies.local_storm import LocalStorm
-from tests.topologies.runs import RUNS, Run
-from topologies.common.redis_server import RedisServer
+from tests.topologies.runs import RUNS, Run, run_names, shared_redis
 from topologies.common.results import finished_sources, is_finished, read_counters
 
 
 @pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
-    server = RedisServer()
-    yield server.url
-    server.stop()
+    with shared_redis() as url:
+        yield url
 
 
 def run_to_end(storm: LocalStorm, results: Path, trouble: dict[int, tuple[str, ...]]) -> None:
@@ -45,7 +43,7 @@ def prepare(run: Run, tmp_path: Path, redis_url: str, seed: int) -> tuple[LocalS
     return LocalStorm(topology, seed), tmp_path / "results"
 
 
-@pytest.mark.parametrize("name", sorted(RUNS))
+@pytest.mark.parametrize("name", run_names())
 def test_results_equal_the_batch_computation(name: str, tmp_path: Path, redis_url: str) -> None:
     run = RUNS[name]
     storm, results = prepare(run, tmp_path, redis_url, seed=1)
@@ -53,7 +51,7 @@ def test_results_equal_the_batch_computation(name: str, tmp_path: Path, redis_ur
     run.check(results)
 
 
-@pytest.mark.parametrize("name", sorted(RUNS))
+@pytest.mark.parametrize("name", run_names())
 def test_results_survive_restarts_and_replays(name: str, tmp_path: Path, redis_url: str) -> None:
     run = RUNS[name]
     storm, results = prepare(run, tmp_path, redis_url, seed=2)

@@ -231,6 +231,7 @@ def test_a_missing_redis_is_told_with_what_to_do() -> None:
         connect("redis://127.0.0.1:1/0")
 
 
+@pytest.mark.redis
 def test_a_redis_server_is_started_where_none_is_given() -> None:
     with redis_server() as url:
         assert connect(url).ping()
