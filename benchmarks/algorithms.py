@@ -40,7 +40,7 @@ def sections(quick: bool, patience: float) -> dict[str, Callable[[], Any]]:
         "million": lambda: scale.million(
             *((100_000, 1_000_000, 100) if quick else (1_000_000, 10_000_000, 1000))
         ),
-        "capacity": lambda: capacity.sweep(500 if quick else 10_000),
+        "capacity": lambda: capacity.sweep(2000 if quick else 10_000),
     }
 
 

@@ -17,6 +17,9 @@ PARAMS: dict[str, dict[str, Any]] = {
     "exact": {"nodes": 1, "max_columns": 300},
 }
 
+NO_CAP = ("even",)
+"""Storm's own scheduler, round for round: it has no cap on moves."""
+
 
 def sweep(problems: int) -> dict[str, Any]:
     """Each problem is solved by one of the algorithms in turn; faults are listed."""
@@ -26,10 +29,11 @@ def sweep(problems: int) -> dict[str, Any]:
     for seed in range(problems):
         problem, current = random_problem(seed)
         name = names[seed % len(names)]
+        capped = current is not None and seed % 3 == 0 and name not in NO_CAP
         options = Options(
             theta=0.2,
             seed=seed,
-            max_moves=4 if current is not None and seed % 3 == 0 else None,
+            max_moves=4 if capped else None,
             params=PARAMS.get(name, {}),
         )
         result = registry.get(name)(problem, current, options)

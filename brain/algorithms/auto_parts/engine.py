@@ -131,8 +131,11 @@ class Engine:
             left = deadline - time.perf_counter()
             if left < 0.01 or pause():
                 return
-            slice_end = time.perf_counter() + max(0.25 * left, min(left, 0.05))
-            if number % 2 == 0 and not self.capped and len(self.population) > 1:
+            combining = number % 2 == 0
+            # Combining pays at once; annealing is the better the longer it cools.
+            share = 0.15 if combining else 0.5
+            slice_end = time.perf_counter() + max(share * left, min(left, 0.05))
+            if combining and not self.capped and len(self.population) > 1:
                 self.combine(number // 2, deadline=slice_end)
             else:
                 self.anneal(number // 2, deadline=slice_end)

@@ -135,7 +135,7 @@ class Portfolio:
         engine.start(never)
         if self._exact(engine, math.inf, nodes=1 + steps // 1000):
             return self._answer()
-        for job in self._jobs(nodes=1 + steps // 1000, steps=steps // 4):
+        for job in self._jobs(nodes=1 + steps // 1000, steps=steps):
             try:
                 answer: Result | str = job.run(self.problem, self.current)
             except Exception as error:
