@@ -48,16 +48,14 @@ class Solver:
     def _start(self) -> None:
         self.stop()
         ours, theirs = self._context.Pipe()
-        self._child = self._context.Process(
-            target=_child_main, args=(theirs,), name="stormbrain-solver"
-        )
-        self._child.start()
+        child = self._context.Process(target=_child_main, args=(theirs,), name="stormbrain-solver")
+        child.start()
         theirs.close()
-        self._pipe = ours
-        if not ours.poll(START_SECS):
-            self.stop()
-            raise SolverFailed(f"the solver process did not start within {START_SECS:g} s")
+        self._pipe, self._child = ours, child
         try:
+            if not ours.poll(START_SECS):
+                self.stop()
+                raise SolverFailed(f"the solver process did not start within {START_SECS:g} s")
             ours.recv()
         except (EOFError, OSError) as e:
             self.stop()
@@ -68,14 +66,16 @@ class Solver:
     ) -> Result:
         """Runs an algorithm under its θ; SolverFailed after twice that and some grace."""
         self.start()
-        assert self._pipe is not None
+        pipe = self._pipe
+        if pipe is None:
+            raise SolverFailed("the solver was stopped")
         limit = 2 * options.theta + GRACE_SECS
         try:
-            self._pipe.send((algorithm, problem, current, options))
-            if not self._pipe.poll(limit):
+            pipe.send((algorithm, problem, current, options))
+            if not pipe.poll(limit):
                 self.stop()
                 raise SolverFailed(f"{algorithm} did not return within {limit:g} s and was stopped")
-            ok, answer = self._pipe.recv()
+            ok, answer = pipe.recv()
         except (EOFError, OSError) as e:
             self.stop()
             raise SolverFailed(f"the solver process died while running {algorithm}") from e
@@ -85,14 +85,15 @@ class Solver:
         return result
 
     def stop(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-        if self._child is not None:
+        """Ends the child; may be called while another thread starts it or waits for it."""
+        pipe, child = self._pipe, self._child
+        self._pipe = self._child = None
+        if pipe is not None:
+            pipe.close()
+        if child is not None:
             with contextlib.suppress(ValueError):
-                self._child.kill()
-                self._child.join(timeout=5)
-            self._child = None
+                child.kill()
+                child.join(timeout=5)
 
 
 def _child_main(pipe: Connection) -> None:
