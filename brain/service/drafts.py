@@ -132,7 +132,7 @@ class Drafts:
                 self._turn.release()
 
     def stop(self) -> None:
-        self._solver.stop()
+        self._solver.close()
 
     def _solve(self, algorithm: str, built: BuiltProblem, options: Options) -> Result:
         with self._one_at_a_time():

@@ -109,7 +109,7 @@ class BrainRuntime:
         self._wake.set()
         self.door.stop()
         self.election.stop()
-        self._solver.stop()
+        self._solver.close()
         self.inspector.stop()
         self._planner.join(timeout=10)
 

@@ -35,6 +35,7 @@ class Solver:
 
     def __init__(self) -> None:
         self._starting = threading.Lock()
+        self._closed = False
         self._context = multiprocessing.get_context("spawn")
         self._child: Any = None
         self._pipe: Connection | None = None
@@ -42,13 +43,17 @@ class Solver:
     def start(self) -> None:
         """Starts the child if it does not run, and waits until it can solve."""
         with self._starting:
+            if self._closed:
+                raise SolverFailed("the solver was closed")
             if self._child is None or not self._child.is_alive():
                 self._start()
 
     def _start(self) -> None:
         self.stop()
         ours, theirs = self._context.Pipe()
-        child = self._context.Process(target=_child_main, args=(theirs,), name="stormbrain-solver")
+        child = self._context.Process(
+            target=_child_main, args=(theirs,), name="stormbrain-solver", daemon=True
+        )
         child.start()
         theirs.close()
         self._pipe, self._child = ours, child
@@ -83,6 +88,11 @@ class Solver:
             raise SolverFailed(f"{algorithm} failed: {answer}")
         result: Result = answer
         return result
+
+    def close(self) -> None:
+        """Ends the child for good: nothing starts another, whichever thread is at work."""
+        self._closed = True
+        self.stop()
 
     def stop(self) -> None:
         """Ends the child; may be called while another thread starts it or waits for it."""

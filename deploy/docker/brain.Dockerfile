@@ -13,7 +13,7 @@ COPY pyproject.toml ./
 COPY --chmod=755 deploy/docker/requirements.py deploy/docker/pip-install deploy/docker/
 # A layer of its own: it changes only when a pinned version does.
 RUN --mount=type=secret,id=ca_certificates \
-    --mount=type=cache,target=/root/.cache/pip \
+    --mount=type=cache,target=/var/cache/pip \
     python3 deploy/docker/requirements.py pyproject.toml brain > /tmp/requirements.txt \
     && deploy/docker/pip-install /opt/stormbrain -r /tmp/requirements.txt
 COPY brain brain

@@ -12,7 +12,7 @@ COPY storm-plugin/src/main storm-plugin/src/main
 COPY --chmod=755 deploy/docker/maven-build deploy/docker/
 RUN --mount=type=secret,id=ca_certificates \
     --mount=type=secret,id=maven_settings \
-    --mount=type=cache,target=/root/.m2/repository \
+    --mount=type=cache,target=/var/cache/maven \
     deploy/docker/maven-build storm-plugin/pom.xml \
     && mkdir /plugin \
     && find storm-plugin/target -maxdepth 1 -name 'storm-plugin-[0-9]*.jar' \
@@ -30,7 +30,7 @@ RUN python3 -c 'import ensurepip' 2>/dev/null \
 COPY pyproject.toml /tmp/build/
 COPY --chmod=755 deploy/docker/requirements.py deploy/docker/pip-install /tmp/build/
 RUN --mount=type=secret,id=ca_certificates \
-    --mount=type=cache,target=/root/.cache/pip \
+    --mount=type=cache,target=/var/cache/pip \
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 is needed")' \
     && python3 -m venv /opt/workers \
     && cd /tmp/build \
