@@ -282,10 +282,7 @@ class BrainCore:
 
     def rates(self, topology_id: str, now_ms: int) -> Rates:
         """What was measured of a topology lately, since it last moved, bursts left out."""
-        record = self.records[topology_id]
-        return record.traffic.rates(
-            measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
-        )
+        return _measured(self.records[topology_id], now_ms)
 
     def learnt(self, now_ms: int) -> list[Profile]:
         """Profiles to keep: of topologies that went, and now and then of those that run."""
@@ -309,10 +306,7 @@ class BrainCore:
         record.learnt_ms = now_ms
         if not record.settings["learn"]:
             return
-        # The whole span counts here: a topology that is killed has just stopped to speak.
-        rates = record.traffic.rates(
-            measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
-        )
+        rates = _measured(record, now_ms)
         if rates.measured:
             profile = learn(record.view, rates, now_ms)
             self.profiles[profile.name] = profile
@@ -370,3 +364,9 @@ class BrainCore:
         if topology_id not in self._early and len(self._early) < UNKNOWN_TOPOLOGIES:
             self._early[topology_id] = self._traffic(self.settings.for_topology("", {}))
         return self._early.get(topology_id)
+
+
+def _measured(record: TopologyRecord, now_ms: int) -> Rates:
+    return record.traffic.rates(
+        measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
+    )
