@@ -9,7 +9,7 @@ could not be taken is ``null``: it is never 0 by default.
     {"format": 1,
      "experiment": {Experiment.to_json()},   # the declaration, whole
      "file": "benchmarks/experiments/payload.yaml",
-     "digest": "…",                          # of the declaration; results of another are not resumed
+     "digest": "…",                          # of the declaration; others are not resumed
      "quick": false,                         # shortened by --quick: not to be quoted
      "machine": {"cores", "memory_mb", "kernel", "python", "java", "storm", "commit"},
      "testbed": {"mode": "netns" | "loopback", "cannot_measure": ["why …"]},
@@ -175,8 +175,8 @@ class Run:
                 "graph": None
                 if graph is None
                 else Graph(
-                    tuple(tuple(e) for e in graph["executors"]),  # type: ignore[misc]
-                    tuple(tuple(e) for e in graph["edges"]),  # type: ignore[misc]
+                    tuple(tuple(e) for e in graph["executors"]),
+                    tuple(tuple(e) for e in graph["edges"]),
                 ),
             }
         )
