@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,11 @@ from brain.cluster.paths import STATE_VARIABLE
 
 NEEDED = {"browser": "chromium", "redis": "redis-server"}
 """Markers of tests that need a program which a fresh machine may lack, and the program."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A run that is told to end (``timeout``, CI) ends like an interrupted one: cleanly."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
