@@ -23,17 +23,9 @@ from typing import Any
 
 from streamparse import Grouping, Topology
 
-from topologies.common.bolt import (
-    Logic,
-    Output,
-    SinkBolt,
-    StatefulBolt,
-    StatelessBolt,
-    output_fields,
-)
+from topologies.common.bolt import Logic, SinkBolt, StatefulBolt, StatelessBolt, output_fields
 from topologies.common.dataset_spout import DatasetSpout
 from topologies.common.events import Event
-from topologies.common.identity import window_id
 from topologies.common.options import (
     RunOptions,
     at_least_one,
@@ -43,10 +35,11 @@ from topologies.common.options import (
     watermarks,
 )
 from topologies.common.spout import source_outputs
-from topologies.common.windows import SlidingWindows
-from topologies.data.dataset import Dataset
+from topologies.common.window_bolt import WindowBolt
+from topologies.common.windows import Summary
+from topologies.data.dataset import Counter, Dataset, ignore
 from topologies.data.opengov import DAY_MS, US, WC, Contracts, Ticker
-from topologies.data.triples import iri, plain_value
+from topologies.data.triples import by_time, iri, number_of, plain_value
 from topologies.katts.join import LEFT, RIGHT, TemporalJoin
 
 
@@ -75,7 +68,7 @@ class TickerReader(DatasetSpout):
         return Ticker(companies=int(self.options.get("companies", 200)))
 
     def payload(self, events: Iterable[Event]) -> Iterator[Event]:
-        return prices(events)
+        return prices(events, self.report.count)
 
 
 class ContractReader(DatasetSpout):
@@ -88,66 +81,38 @@ class ContractReader(DatasetSpout):
         return awards(events)
 
 
-def prices(triples: Iterable[Event]) -> Iterator[Event]:
-    """Company, price and time of each quotation."""
-    for time, _, about in _subjects(triples):
-        price, company = about.get(iri(WC + "PRC")), about.get(iri(WC + "COMNAM"))
-        if price is not None and company is not None and iri(WC + "TICKER") in about:
-            yield time, [plain_value(company), float(plain_value(price)), time]
+def prices(triples: Iterable[Event], count: Counter = ignore) -> Iterator[Event]:
+    """Company, price and time of each quotation; a price that is no number is ``malformed``."""
+    for time, subjects in by_time(triples):
+        for about in subjects.values():
+            price, company = about.get(iri(WC + "PRC")), about.get(iri(WC + "COMNAM"))
+            if price is None or company is None or iri(WC + "TICKER") not in about:
+                continue
+            number = number_of(price)
+            if number is None:
+                count("malformed")
+            else:
+                yield time, [plain_value(company), number, time]
 
 
 def awards(triples: Iterable[Event]) -> Iterator[Event]:
     """Company, agency, contract and time of each award."""
-    for time, subject, about in _subjects(triples):
-        agency, company = about.get(iri(US + "agencyid")), about.get(iri(US + "vendorname"))
-        if agency is not None and company is not None and iri(US + "obligatedamount") in about:
-            contract = plain_value(subject)
-            yield time, [plain_value(company), plain_value(agency), contract, time]
+    for time, subjects in by_time(triples):
+        for subject, about in subjects.items():
+            agency, company = about.get(iri(US + "agencyid")), about.get(iri(US + "vendorname"))
+            if agency is not None and company is not None and iri(US + "obligatedamount") in about:
+                contract = plain_value(subject)
+                yield time, [plain_value(company), plain_value(agency), contract, time]
 
 
-def _subjects(triples: Iterable[Event]) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The triples of one time, gathered by subject."""
-    group: dict[str, dict[str, str]] = {}
-    time = -1
-    for when, (subject, predicate, obj) in triples:
-        if when != time:
-            yield from ((time, s, about) for s, about in group.items())
-            group, time = {}, when
-        group.setdefault(subject, {})[predicate] = obj
-    yield from ((time, s, about) for s, about in group.items())
+class PriceRangeBolt(WindowBolt):
+    """Lowest and highest price by company."""
 
-
-class PriceRangeLogic:
-    """Lowest and highest price by company over the sliding window."""
-
-    def __init__(self, window_ms: int, step_ms: int) -> None:
-        self._windows = SlidingWindows(window_ms, step_ms)
-
-    def insert(self, values: Sequence[Any], name: str) -> Iterable[Output]:
-        company, price, time = values
-        self._windows.add(company, time, [price])
-        return ()
-
-    def again(self, values: Sequence[Any], name: str) -> Iterable[Output]:
-        return ()
-
-    def advance(self, watermark: int) -> Iterator[Output]:
-        for company, end, (seen,) in self._windows.close(watermark):
-            values = [company, seen.minimum, seen.maximum, end]
-            yield Output(values, window_id("range", company, end))
-
-    def state(self) -> Any:
-        return self._windows.state()
-
-    def load(self, state: Any) -> None:
-        self._windows.load(state)
-
-
-class PriceRangeBolt(StatefulBolt):
     outputs = output_fields("company", "lowest", "highest", "time")
 
-    def logic(self) -> Logic:
-        return PriceRangeLogic(self.options["window_ms"], self.options["step_ms"])
+    @staticmethod
+    def row(group: str, summary: Summary, end: int) -> list[Any]:
+        return [group, summary.minimum, summary.maximum, end]
 
 
 class RatioBolt(StatelessBolt):

@@ -20,7 +20,13 @@ own scheduler would put every line together by chance; the Storm of the paper de
 sets, and did not. ``weave=false`` passes keys on unchanged, to the letter of the paper.
 
 With ``payload`` above 0 the tuples carry that many bytes more, as in the paper's Payload
-topology (3 KB, the mean size of an e-mail in the Enron set).
+topology (3 KB, the mean size of an e-mail in the Enron set; ``topologies/payload.py`` has its
+values as defaults).
+
+Every tuple has a name and its intended time of emission, so latency and counters are measured at
+each bolt. An endless run has no edges but those of the drawing. In a finite run (``events``) the
+spouts also tell the last bolts how far they are, and the last bolts write down how many tuples of
+each spout task arrived.
 """
 
 from __future__ import annotations
@@ -28,124 +34,101 @@ from __future__ import annotations
 import hashlib
 import random
 import string
-import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Any
 
-from streamparse import Bolt, Grouping, Spout, Topology
+from streamparse import Grouping, Topology
 
+from topologies.common.bolt import BenchBolt, Output, TallySink, output_fields
+from topologies.common.events import Event
 from topologies.common.java_hash import fields_grouping_index
-from topologies.common.options import make_topology
-from topologies.common.pacing import Pacer
-from topologies.common.task import TaskPlace
-
-OPTIONS_KEY = "topology.parallel.options"
-_LONGEST_NAP_SECONDS = 0.005
+from topologies.common.options import RunOptions, component, make_topology, watermarks
+from topologies.common.spout import SourceSpout, source_outputs
+from topologies.data.dataset import share, up_to
 
 
 @dataclass(frozen=True)
-class Options:
+class LineOptions(RunOptions):
+    """What Parallel and Payload have in common."""
+
     depth: int = 7
     """Bolts in a row after the spout (D)."""
     parallelism: int = 3
-    """Tasks of the spout and of each bolt (P); the paper takes the number of nodes."""
-    rate: float = 0.0
-    """Tuples a second of each spout task; 0: as fast as acking and back pressure allow."""
-    payload: int = 0
-    """Bytes that each tuple carries besides its key."""
-    acking: bool = True
-    """Whether tuples are tracked and replayed when lost."""
+    """Tasks of the spout and of each bolt (P); the paper takes the number of machines."""
     max_pending: int = 200
     """Unacked tuples a spout task may have (topology.max.spout.pending)."""
-    batch: int = 10
-    """Tuples a spout task emits in one call at most."""
     keys: int = 1000
     """Different keys of each spout task."""
     weave: bool = True
-    """Whether lines change the task index from stage to stage (see above)."""
-    seed: int = 0
-    """The same seed gives the same keys, payload and permutations."""
+    """Whether lines change the task index from stage to stage (see ``parallel.py``)."""
+    workers: int = 0
+    """Worker processes (topology.workers); 0: as many as there are lines."""
 
-    def __post_init__(self) -> None:
-        for name in ("depth", "parallelism", "max_pending", "batch", "keys"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
-        for name in ("rate", "payload"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+    def config(self, pins: dict[str, list[str]] | None = None) -> dict[str, Any]:
+        workers = self.workers or self.parallelism
+        return {**super().config(pins), "topology.workers": workers}
 
 
-class KeySpout(Spout):  # type: ignore[misc]
-    """Emits keys of its own line, in turn; with acking, a lost tuple is emitted again."""
-
-    outputs: tuple[str, ...] = ("key",)
-
-    def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
-        options = Options(**storm_conf[OPTIONS_KEY])
-        place = TaskPlace.from_context(context)
-        line = next_index(options, 0, place.index, place.count)
-        self._tuples = line_tuples(options, line, place.count)
-        self._reliable = options.acking
-        self._batch = options.batch
-        self._pacer = Pacer(options.rate)
-        self._emitted = 0
-
-    def next_tuple(self) -> None:
-        for _ in range(self._pacer.due(self._batch)):
-            self._pacer.take()
-            self._emit(self._emitted)
-            self._emitted += 1
-        nap = self._pacer.seconds_until_due()
-        if nap > 0:
-            time.sleep(min(nap, _LONGEST_NAP_SECONDS))
-
-    def fail(self, tup_id: str) -> None:
-        self._emit(int(tup_id))
-
-    def _emit(self, number: int) -> None:
-        values = self._tuples[number % len(self._tuples)]
-        self.emit(values, tup_id=str(number) if self._reliable else None)
+@dataclass(frozen=True)
+class Options(LineOptions):
+    payload: int = 0
+    """Bytes that each tuple carries besides its key."""
 
 
-class KeyBolt(Bolt):  # type: ignore[misc]
+class KeySpout(SourceSpout):
+    """Emits keys of its own line, in turn."""
+
+    outputs = source_outputs("key", "payload")
+
+    def events(self) -> Iterable[Event]:
+        options = _lines(self.options, self.settings.seed)
+        index, tasks = self.place.index, self.place.count
+        tuples = line_tuples(options, next_index(options, 0, index, tasks), tasks)
+        size = share(self.settings.events or None, index, tasks)
+        return ((number, tuples[number % len(tuples)]) for number in up_to(size))
+
+
+class KeyBolt(BenchBolt):
     """Passes tuples on along their line."""
 
-    outputs: tuple[str, ...] = ("key",)
+    outputs = output_fields("key", "payload")
 
-    def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
-        options = Options(**storm_conf[OPTIONS_KEY])
-        place = TaskPlace.from_context(context)
-        stage = int(place.component.rpartition("-")[2])
-        self._lines = place.count
+    def setup(self) -> None:
+        options = _lines(self.options, self.settings.seed)
+        stage, place = int(self.options["stage"]), self.place
         self._next = next_index(options, stage, place.index, place.count)
         self._keys: dict[str, str] = {}
 
     def process(self, tup: Any) -> None:
-        key = tup.values[0]
+        key, payload, name, intended = tup.values
+        self._arrived(intended)
         onward = self._keys.get(key)
         if onward is None:
-            onward = self._keys[key] = key_for(key, self._next, self._lines)
-        self.emit([onward, *tup.values[1:]])
+            onward = self._keys[key] = key_for(key, self._next, self.place.count)
+        self.deliver(Output([onward, payload], name), intended)
 
 
-class PayloadSpout(KeySpout):
-    outputs = ("key", "payload")
-
-
-class PayloadBolt(KeyBolt):
-    outputs = ("key", "payload")
-
-
-class LastBolt(Bolt):  # type: ignore[misc]
+class LastBolt(BenchBolt):
     """The end of a line: takes tuples in and says nothing."""
 
     def process(self, tup: Any) -> None:
-        pass
+        self._arrived(tup.values[-1])
 
 
-def next_index(options: Options, stage: int, index: int, lines: int) -> int:
+class CheckedLastBolt(TallySink):
+    """The end of a line in a finite run: writes down how many tuples of which spout task came."""
+
+    def payload(self, tup: Any) -> list[Any]:
+        return []
+
+
+def _lines(settings: dict[str, Any], seed: int) -> Options:
+    return replace(Options(**settings["lines"]), seed=seed)
+
+
+def next_index(options: LineOptions, stage: int, index: int, lines: int) -> int:
     """Which task of the next stage takes the line of this task; stage 0 is the spout."""
     order = list(range(lines))
     if options.weave:
@@ -171,24 +154,29 @@ def line_keys(seed: int, line: int, lines: int) -> Iterator[str]:
 def line_tuples(options: Options, line: int, lines: int) -> list[list[str]]:
     """All different tuples of one line, made once, so that emitting is only a lookup."""
     keys = islice(line_keys(options.seed, line, lines), options.keys)
-    if options.payload == 0:
-        return [[key] for key in keys]
     letters = random.Random(options.seed).choices(string.ascii_letters, k=options.payload)
-    return [[key, "".join(letters)] for key in keys]
+    payload = "".join(letters)
+    return [[key, payload] for key in keys]
+
+
+def build_lines(name: str, options: LineOptions, payload: int) -> type[Topology]:
+    """The drawing above, with so many bytes of payload."""
+    lines = {"keys": options.keys, "weave": options.weave, "payload": payload}
+    tasks, finite = options.parallelism, options.events > 0
+    listened = component(levels=int(finite), lines=lines)
+    spout = KeySpout.spec(name="spout", par=tasks, config=listened)
+    stages: list[Any] = [spout]
+    for stage in range(1, options.depth):
+        inputs = {stages[-1]: Grouping.fields("key")}
+        settings = component(stage=stage, lines=lines)
+        stages.append(KeyBolt.spec(name=f"bolt-{stage}", inputs=inputs, par=tasks, config=settings))
+    inputs = {stages[-1]: Grouping.fields("key"), **(watermarks(spout) if finite else {})}
+    end = CheckedLastBolt if finite else LastBolt
+    stages.append(
+        end.spec(name=f"bolt-{options.depth}", inputs=inputs, par=tasks, config=component(level=1))
+    )
+    return make_topology(name, {stage.name: stage for stage in stages}, options.config())
 
 
 def build(options: Options) -> type[Topology]:
-    spout, bolt = (PayloadSpout, PayloadBolt) if options.payload else (KeySpout, KeyBolt)
-    stages = [spout.spec(name="spout", par=options.parallelism)]
-    for number in range(1, options.depth + 1):
-        kind = bolt if number < options.depth else LastBolt
-        inputs = {stages[-1]: Grouping.fields("key")}
-        stages.append(kind.spec(name=f"bolt-{number}", inputs=inputs, par=options.parallelism))
-    config: dict[str, Any] = {
-        OPTIONS_KEY: asdict(options),
-        "topology.workers": options.parallelism,
-        "topology.max.spout.pending": options.max_pending,
-    }
-    if not options.acking:
-        config["topology.acker.executors"] = 0
-    return make_topology("parallel", {stage.name: stage for stage in stages}, config)
+    return build_lines("parallel", options, options.payload)

@@ -65,14 +65,20 @@ class SensorSpout(DatasetSpout):
 
 
 def readings(events: Iterable[Event]) -> Iterator[Event]:
-    """Player, sensor, |v| in µm/s, time since the sensor's last reading in ps, time in ms."""
+    """Player, sensor, |v| in µm/s, time since the sensor's last reading in ps, time in ms.
+
+    Sensors that are in no player's shoe (balls, gloves, the referee) are passed over.
+    """
     last: dict[int, int] = {}
     for time, (sensor, ts, _x, _y, _z, velocity) in events:
+        player = player_of(sensor)
+        if player is None:
+            continue
         duration = ts - last.get(sensor, ts)
         last[sensor] = ts
         if duration > _LONGEST_GAP_PS:
             duration = 0
-        yield time, [player_of(sensor), sensor, velocity, duration, time]
+        yield time, [player, sensor, velocity, duration, time]
 
 
 class SpeedBolt(StatelessBolt):

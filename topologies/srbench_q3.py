@@ -18,23 +18,16 @@ from typing import Any
 
 from streamparse import Grouping, Topology
 
-from topologies.common.bolt import (
-    Logic,
-    Output,
-    SinkBolt,
-    StatefulBolt,
-    StatelessBolt,
-    output_fields,
-)
+from topologies.common.bolt import SinkBolt, StatelessBolt, output_fields
 from topologies.common.dataset_spout import DatasetSpout
 from topologies.common.events import Event
-from topologies.common.identity import window_id
 from topologies.common.options import RunOptions, component, make_topology, watermarks
 from topologies.common.spout import source_outputs
-from topologies.common.windows import SlidingWindows
-from topologies.data.dataset import Dataset
+from topologies.common.window_bolt import WindowBolt
+from topologies.common.windows import Summary
+from topologies.data.dataset import Counter, Dataset, ignore
 from topologies.data.srbench import OM_OWL, WEATHER, SRBench
-from topologies.data.triples import iri, plain_value
+from topologies.data.triples import by_time, iri, number_of, plain_value
 
 _HOUR_MS = 3_600_000
 
@@ -64,65 +57,39 @@ class WindSpeedReader(DatasetSpout):
         return SRBench(stations=int(self.options.get("stations", 60)))
 
     def payload(self, events: Iterable[Event]) -> Iterator[Event]:
-        return wind_speeds(events)
+        return wind_speeds(events, self.report.count)
 
 
-def wind_speeds(triples: Iterable[Event]) -> Iterator[Event]:
+def wind_speeds(triples: Iterable[Event], count: Counter = ignore) -> Iterator[Event]:
     """Sensor, speed and time of each observation of wind speed.
 
     An observation's triples have one time and come together, its value in any order among them.
+    A speed that is no number is counted as ``malformed``.
     """
-    group: dict[str, dict[str, str]] = {}
-    time = -1
-    for when, (subject, predicate, obj) in triples:
-        if when != time:
-            yield from _speeds_of(time, group)
-            group, time = {}, when
-        group.setdefault(subject, {})[predicate] = obj
-    yield from _speeds_of(time, group)
+    for time, subjects in by_time(triples):
+        for about in subjects.values():
+            if about.get(iri(OM_OWL + "observedProperty")) != iri(WEATHER + "WindSpeed"):
+                continue
+            sensor = about.get(iri(OM_OWL + "procedure"))
+            result = subjects.get(about.get(iri(OM_OWL + "result"), ""), {})
+            value = result.get(iri(OM_OWL + "floatValue"))
+            if sensor is None or value is None:
+                continue
+            speed = number_of(value)
+            if speed is None:
+                count("malformed")
+            else:
+                yield time, [plain_value(sensor), speed, time]
 
 
-def _speeds_of(time: int, group: dict[str, dict[str, str]]) -> Iterator[Event]:
-    for about in group.values():
-        if about.get(iri(OM_OWL + "observedProperty")) != iri(WEATHER + "WindSpeed"):
-            continue
-        sensor = about.get(iri(OM_OWL + "procedure"))
-        result = group.get(about.get(iri(OM_OWL + "result"), ""), {})
-        value = result.get(iri(OM_OWL + "floatValue"))
-        if sensor is not None and value is not None:
-            yield time, [plain_value(sensor), float(plain_value(value)), time]
+class LowestSpeedBolt(WindowBolt):
+    """The minimum by sensor."""
 
-
-class LowestSpeedLogic:
-    """The minimum by sensor over the sliding window."""
-
-    def __init__(self, window_ms: int, step_ms: int) -> None:
-        self._windows = SlidingWindows(window_ms, step_ms)
-
-    def insert(self, values: Sequence[Any], name: str) -> Iterable[Output]:
-        sensor, speed, time = values
-        self._windows.add(sensor, time, [speed])
-        return ()
-
-    def again(self, values: Sequence[Any], name: str) -> Iterable[Output]:
-        return ()
-
-    def advance(self, watermark: int) -> Iterator[Output]:
-        for sensor, end, (speeds,) in self._windows.close(watermark):
-            yield Output([sensor, speeds.minimum, end], window_id("lowest", sensor, end))
-
-    def state(self) -> Any:
-        return self._windows.state()
-
-    def load(self, state: Any) -> None:
-        self._windows.load(state)
-
-
-class LowestSpeedBolt(StatefulBolt):
     outputs = output_fields("sensor", "lowest", "time")
 
-    def logic(self) -> Logic:
-        return LowestSpeedLogic(self.options["window_ms"], self.options["step_ms"])
+    @staticmethod
+    def row(group: str, summary: Summary, end: int) -> list[Any]:
+        return [group, summary.minimum, end]
 
 
 class HurricaneFilter(StatelessBolt):

@@ -99,7 +99,7 @@ def test_settings_go_to_options_or_to_storm_by_their_name(tmp_path: Path) -> Non
     settings = ["depth=2", "topology.debug=true", "topology.x=[1, a]"]
     prepared = prepare(PARALLEL, tmp_path / "a.jar", settings=settings, workers=5)
     assert prepared.name == "parallel"
-    assert prepared.conf["topology.parallel.options"]["depth"] == 2
+    assert set(prepared.topology.thrift_bolts) == {"bolt-1", "bolt-2"}
     assert prepared.conf["topology.debug"] is True
     assert prepared.conf["topology.x"] == [1, "a"]
     assert prepared.conf["topology.workers"] == 5

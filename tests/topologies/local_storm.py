@@ -18,6 +18,8 @@ from typing import Any
 from pystorm.component import Tuple
 from streamparse import Topology
 
+from topologies.common.java_hash import fields_grouping_index
+
 
 @dataclass
 class Tree:
@@ -218,8 +220,8 @@ class LocalStorm:
                 elif grouping.fields == []:
                     targets.append(tasks[0])
                 elif grouping.fields:
-                    key = json.dumps([values[fields.index(f)] for f in grouping.fields])
-                    targets.append(tasks[sum(key.encode()) % len(tasks)])
+                    key = [values[fields.index(f)] for f in grouping.fields]
+                    targets.append(tasks[fields_grouping_index(key, len(tasks))])
                 else:
                     targets.append(self._rng.choice(tasks))
         return targets

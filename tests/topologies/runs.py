@@ -16,6 +16,7 @@ from topologies import (
     linear,
     log_processing,
     opengov,
+    parallel,
     payload,
     reference,
     smart_homes,
@@ -144,6 +145,10 @@ def check_reference(results: Path) -> None:
     assert _tallies(results, "ack") == expected_tallies({"spout": 2}, 400, 1)
 
 
+def check_parallel(results: Path) -> None:
+    assert _tallies(results, "bolt-4") == expected_tallies({"spout": 3}, 600, 1)
+
+
 def check_payload(results: Path) -> None:
     assert _tallies(results, "bolt-3") == expected_tallies({"spout": 2}, 600, 1)
 
@@ -205,6 +210,7 @@ RUNS = {
             check_logs,
             needs_redis=True,
         ),
+        Run("parallel", parallel, {"events": 600, "depth": 4}, check_parallel),
         Run(
             "payload",
             payload,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
+from tests.topologies.local_storm import LocalStorm
 from topologies.common.java_hash import fields_grouping_index
+from topologies.common.results import read_counters, read_latency
+from topologies.common.task import RUN_KEY
 from topologies.parallel import (
-    OPTIONS_KEY,
     Options,
     build,
     key_for,
@@ -59,7 +62,7 @@ def test_the_payload_has_the_size_asked_for() -> None:
     assert {len(payload) for _, payload in line_tuples(Options(payload=3072, keys=5), 0, 3)} == {
         3072
     }
-    assert all(len(values) == 1 for values in line_tuples(Options(), 0, 3))
+    assert {payload for _, payload in line_tuples(Options(), 0, 3)} == {""}
 
 
 def test_the_topology_is_a_chain_grouped_on_the_key() -> None:
@@ -75,14 +78,48 @@ def test_the_topology_is_a_chain_grouped_on_the_key() -> None:
     assert topology.thrift_spouts["spout"].common.streams["default"].output_fields == [
         "key",
         "payload",
+        "id",
+        "intended",
     ]
 
 
-def test_components_get_back_the_options_from_the_configuration() -> None:
-    options = Options(depth=2, acking=False, rate=5.0)
-    config = json.loads(json.dumps(build(options).config))
-    assert Options(**config[OPTIONS_KEY]) == options
+def test_only_a_finite_run_tells_the_last_bolts_how_far_the_spouts_are() -> None:
+    endless, finite = (build(Options(depth=3, events=n)).thrift_bolts for n in (0, 100))
+    assert {s.streamId for s in endless["bolt-3"].common.inputs} == {"default"}
+    assert {s.streamId for s in finite["bolt-3"].common.inputs} == {"default", "watermark"}
+    assert {s.streamId for s in finite["bolt-2"].common.inputs} == {"default"}
+
+
+def test_there_is_a_worker_for_each_line_unless_told_otherwise() -> None:
+    config = json.loads(json.dumps(build(Options(parallelism=4, acking=False, rate=5.0)).config))
+    assert config["topology.workers"] == 4
     assert config["topology.acker.executors"] == 0
+    assert config[RUN_KEY]["rate"] == 5.0
+    assert build(Options(parallelism=4, workers=2)).config["topology.workers"] == 2
+
+
+@pytest.mark.parametrize("acking", [True, False])
+def test_an_endless_run_counts_and_times_every_tuple_and_keeps_its_lines(
+    acking: bool, tmp_path: Path
+) -> None:
+    options = Options(depth=3, parallelism=3, acking=acking, results_dir=str(tmp_path))
+    storm = LocalStorm(build(options), seed=1)
+    storm.run(2000)
+    storm.tick()
+    for spout in storm.tasks("spout"):
+        spout.report.flush()
+    counters = read_counters(tmp_path)
+    emitted = {c["events"] for task, c in counters.items() if task.startswith("spout.")}
+    assert all(n > 20 for n in emitted)
+    arrived = sum(c["in"] for task, c in counters.items() if task.startswith("bolt-3."))
+    passed = sum(c["out"] for task, c in counters.items() if task.startswith("bolt-2."))
+    assert 0 < arrived <= passed <= sum(c["events"] for c in counters.values() if "events" in c)
+    assert read_latency(tmp_path, "bolt-3").count == arrived
+    for stage, name in enumerate(("bolt-1", "bolt-2")):
+        feeds = {next_index(options, stage, i, 3): i for i in range(3)}
+        sent, task = ("events", "spout") if stage == 0 else ("out", "bolt-1")
+        for index, feeder in feeds.items():
+            assert counters[f"{name}.{index}"]["in"] <= counters[f"{task}.{feeder}"][sent]
 
 
 @pytest.mark.parametrize("wrong", [{"depth": 0}, {"parallelism": 0}, {"rate": -1}, {"payload": -1}])

@@ -1,5 +1,5 @@
 """Finite runs on real Storm give the batch computation's results: undisturbed under Storm's even
-scheduling, and when the topology is placed anew in mid-run."""
+scheduling, and when a plan of the brain moves the topology in mid-run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from brain.cli.asking import ROOT, ask
 from brain.cluster.local import LocalCluster
+from brain.demo.run import brain_process
+from brain.errors import StormbrainError
 from brain.submit.loading import load_topology_file
 from brain.submit.submission import Submitter, wait_until_gone, wait_until_up
+from tests.harness.storm import assignment
 from tests.harness.zookeeper import eventually
 from tests.topologies.runs import (
     RUNS,
@@ -42,15 +46,27 @@ RATES = {
     "taxi": 10,
     "log_processing": 40,
     "linear": 8,
+    "parallel": 5,
     "payload": 8,
     "diamond": 5,
     "star": 5,
     "reference": 5,
 }
-"""Events a second of a source task, so that a run outlasts the time Storm takes to move it."""
+"""Events a second of a source task, so that a run outlasts the time it takes to move it."""
+
+CONF = {
+    "topology.brain.window.secs": 1,
+    "topology.brain.mode": "advise",
+    "topology.brain.balance.factor": 0,
+}
+"""The brain moves nothing by itself; asked for a plan, it may pack a topology onto few nodes, so
+that there is always something to gain by a move."""
 
 PATIENCE_SECS = 400
 """How long a run may take on a machine that has a lot else to do."""
+
+LOST_AFTER_SECS = 12
+"""When a tuple that a move has lost is replayed: longer than a worker takes to come up again."""
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -61,6 +77,22 @@ def _all_runs(representative: str) -> list[Any]:
         pytest.param(*p.values, marks=[*p.marks, marks[p.values[0] == representative]])
         for p in run_names()
     ]
+
+
+@pytest.fixture(scope="module")
+def cluster(cluster_state_root: Path) -> Iterator[LocalCluster]:
+    with LocalCluster.start("topologies", nodes=3, slots=2, storm_conf=CONF) as cluster:
+        assert cluster.plugin_jar is not None, "run `make setup`"
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def with_brain(
+    cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LocalCluster]:
+    """The same cluster with a brain; without one it is Storm's even scheduler that places."""
+    with brain_process(cluster, tmp_path_factory.mktemp("brain") / "brain.log"):
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +107,7 @@ class Running:
 
     cluster: LocalCluster
     name: str
+    topology_id: str
     results: Path
     sources: int
 
@@ -113,18 +146,49 @@ def submitted(
         )
         try:
             wait_until_up(nimbus, topology_id, PATIENCE_SECS)
-            yield Running(cluster, name, results, sources)
+            yield Running(cluster, name, topology_id, results, sources)
         finally:
             nimbus.kill(name, wait_secs=0)
             wait_until_gone(nimbus, name)
 
 
 def replace_in_mid_run(run: Running) -> None:
-    """Has Storm place the topology on three workers in place of two, while tuples flow."""
-    eventually(lambda: run.progress() > 50, PATIENCE_SECS, "the first acks")
+    """Has the brain plan from what it measured, puts that plan in force while tuples flow, and
+    waits until Storm has taken it over."""
+    eventually(lambda: run.progress() > 30, PATIENCE_SECS, "the first acks")
+
+    refusals = []
+
+    def plan() -> dict[str, Any] | None:
+        try:
+            drafted = _ask_brain(run, "plan", {"topology": run.name, "theta": 0.5})
+        except StormbrainError as nothing_measured_yet:
+            refusals.append(str(nothing_measured_yet))
+            return None
+        refusals.append(drafted["why_not_applicable"])
+        return drafted if drafted["digest"] else None
+
+    try:
+        drafted = eventually(plan, 60, "a plan that moves something")
+    except AssertionError as e:
+        raise AssertionError(f"{e}; the brain said: {refusals[-1]}") from None
+    assert drafted["after"]["inter_node"] < drafted["before"]["inter_node"]
     assert not run.finished(), "the run was over too early to be disturbed"
-    with run.cluster.nimbus() as nimbus:
-        nimbus.rebalance(run.name, 0, 3, {})
+    before = assignment(run.cluster, run.topology_id)
+    _ask_brain(run, "apply", {"topology": run.name, "digest": drafted["digest"]})
+    planned = {
+        tuple(int(task) for task in executor.split("-")): tuple(slot)
+        for executor, slot in drafted["placement"].items()
+    }
+    assert planned != before
+    eventually(
+        lambda: assignment(run.cluster, run.topology_id) == planned, 60, "the plan to be in force"
+    )
+    assert not run.finished(), "the run was over too early to be disturbed"
+
+
+def _ask_brain(run: Running, question: str, arguments: dict[str, Any]) -> Any:
+    return ask(question, arguments, run.cluster.zookeeper_address, "", ROOT, "")
 
 
 def storm_options(run: Run, redis_url: str) -> dict[str, Any]:
@@ -134,11 +198,11 @@ def storm_options(run: Run, redis_url: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", _all_runs(UNDISTURBED))
 def test_results_under_even(
-    name: str, storm_cluster: LocalCluster, tmp_path: Path, redis_url: str
+    name: str, cluster: LocalCluster, tmp_path: Path, redis_url: str
 ) -> None:
     case = RUNS[name]
     options = {**storm_options(case, redis_url), "rate": 0}
-    with submitted(storm_cluster, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
+    with submitted(cluster, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
         eventually(run.finished, PATIENCE_SECS, f"{name} to be processed to its end")
         case.check(run.results)
         assert read_latency(run.results).count > 0
@@ -146,11 +210,11 @@ def test_results_under_even(
 
 @pytest.mark.parametrize("name", _all_runs(MOVED))
 def test_results_under_a_replacement_in_mid_run(
-    name: str, storm_cluster: LocalCluster, tmp_path: Path, redis_url: str
+    name: str, with_brain: LocalCluster, tmp_path: Path, redis_url: str
 ) -> None:
     case = RUNS[name]
-    options = {**storm_options(case, redis_url), "timeout_seconds": 20}
-    with submitted(storm_cluster, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
+    options = {**storm_options(case, redis_url), "timeout_seconds": LOST_AFTER_SECS}
+    with submitted(with_brain, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
         replace_in_mid_run(run)
         eventually(run.finished, PATIENCE_SECS, f"{name} to be processed to its end")
         case.check(run.results)
@@ -159,15 +223,15 @@ def test_results_under_a_replacement_in_mid_run(
 
 @pytest.mark.storm
 def test_opengov_in_xml_under_a_replacement_in_mid_run(
-    storm_cluster: LocalCluster, tmp_path: Path
+    with_brain: LocalCluster, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
     write_dataset(Ticker(companies=24), data / "ticker", SEED, 1, 2400)
     write_dataset(Contracts(companies=24), data / "contracts", SEED, 1, 96, zipped=True)
     options = {"tasks": 2, "ticker_tasks": 1, "contracts_tasks": 1, "rate": 60, "data_dir": data,
-               "timeout_seconds": 20}  # fmt: skip
+               "timeout_seconds": LOST_AFTER_SECS}  # fmt: skip
     file = TOPOLOGIES / "queries" / "opengov.xml"
-    with submitted(storm_cluster, file, options, tmp_path) as run:
+    with submitted(with_brain, file, options, tmp_path) as run:
         replace_in_mid_run(run)
         eventually(run.finished, PATIENCE_SECS, "the query to be processed to its end")
         check_opengov(run.results)
@@ -175,10 +239,10 @@ def test_opengov_in_xml_under_a_replacement_in_mid_run(
 
 
 @pytest.mark.storm_full
-def test_srbench_in_xml(storm_cluster: LocalCluster, tmp_path: Path) -> None:
+def test_srbench_in_xml(cluster: LocalCluster, tmp_path: Path) -> None:
     write_dataset(SRBench(stations=10), tmp_path / "data", SEED, 2, 2000)
     options = {"tasks": 2, "reader_tasks": 2, "data_dir": tmp_path / "data"}
     file = TOPOLOGIES / "queries" / "srbench-q3.xml"
-    with submitted(storm_cluster, file, options, tmp_path) as run:
+    with submitted(cluster, file, options, tmp_path) as run:
         eventually(run.finished, PATIENCE_SECS, "the query to be processed to its end")
         check_srbench(run.results)

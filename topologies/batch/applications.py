@@ -43,13 +43,16 @@ def soccer(readings: Iterable[Event], window_ms: int = 60_000) -> dict[tuple[int
     )
     sensors: dict[tuple[int, int], set[int]] = defaultdict(set)
     for sensor, rows in by_sensor.items():
+        player = player_of(sensor)
+        if player is None:
+            continue
         rows.sort()
         for (before, _, _), (ts, time, velocity) in zip([rows[0], *rows], rows, strict=False):
             seconds = Fraction(ts - before, 10**12)
             if seconds > 1:
                 seconds = Fraction(0)
             for end in ((time // window_ms + 1) * window_ms, 0):
-                key = (player_of(sensor), end)
+                key = (player, end)
                 way[key] += Fraction(velocity, 10**6) * seconds
                 spent[key][category_of(velocity)] += seconds
                 sensors[key].add(sensor)

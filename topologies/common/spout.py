@@ -58,7 +58,8 @@ class SourceSpout(Spout):  # type: ignore[misc]
         self.report = TaskReport(self.settings.results_path, self.place.name)
         self.pacer = Pacer(self.rate())
         confirmed = self._stored_position()
-        self.progress = Progress(int(self.options.get("levels", 1)), confirmed)
+        self._levels = int(self.options.get("levels", 1))
+        self.progress = Progress(self._levels, confirmed)
         self._seq = confirmed
         self._time = 0
         self._intended = time.time()
@@ -131,6 +132,9 @@ class SourceSpout(Spout):  # type: ignore[misc]
         if what is None:
             return
         watermark, level = what
+        if self._levels == 0:  # nobody listens: what is acked is confirmed
+            self._watermark_acked(watermark.seq, level)
+            return
         name = tuple_id(WATERMARK, watermark.seq, level)
         values = [
             self.place.name,

@@ -8,6 +8,8 @@ import io
 import itertools
 import json
 import logging
+import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, ClassVar
@@ -17,11 +19,24 @@ from topologies.common.events import Event
 log = logging.getLogger(__name__)
 
 Counter = Callable[[str], None]
+"""Counts one of what it is told, such as ``malformed``."""
 _REPORTED_LINES = 5
 
 
 class MalformedLine(ValueError):
     """A line that is not in the format of its kind; it is counted, reported and skipped."""
+
+
+def ignore(what: str) -> None:
+    """A ``Counter`` for those who do not want to know."""
+
+
+def finite(text: str) -> float:
+    """The number in ``text``. Neither ``nan`` nor ``inf`` can be compared or sent as JSON."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise MalformedLine(f"{text!r} is no number")
+    return number
 
 
 class Dataset:
@@ -66,21 +81,32 @@ def open_text(path: Path, mode: str = "r") -> IO[str]:
     return io.TextIOWrapper(binary, encoding="utf-8", errors="replace")
 
 
+def read_lines(path: Path, count: Counter) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a plain or gzipped file. One that is damaged is read up to there."""
+    number = 0
+    try:
+        with open_text(path) as file:
+            for number, line in enumerate(file, 1):
+                yield number, line.rstrip("\r\n")
+    except (EOFError, gzip.BadGzipFile, zlib.error) as damage:
+        count("malformed")
+        log.warning("%s: damaged after line %d: %s", path, number, damage)
+
+
 def read_file(dataset: Dataset, path: Path, count: Counter) -> Iterator[Event]:
     """The events of a file; malformed lines are counted, the first few told with their place."""
     bad = 0
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                event = dataset.parse(line.rstrip("\r\n"))
-            except (MalformedLine, ValueError) as problem:
-                bad += 1
-                count("malformed")
-                if bad <= _REPORTED_LINES:
-                    log.warning("%s:%d: skipped a malformed line: %s", path, number, problem)
-                continue
-            if event is not None:
-                yield event
+    for number, line in read_lines(path, count):
+        try:
+            event = dataset.parse(line)
+        except (MalformedLine, ValueError, OverflowError) as problem:
+            bad += 1
+            count("malformed")
+            if bad <= _REPORTED_LINES:
+                log.warning("%s:%d: skipped a malformed line: %s", path, number, problem)
+            continue
+        if event is not None:
+            yield event
     if bad:
         log.warning("%s: %d malformed lines skipped", path, bad)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topologies.common.events import Event
-from topologies.data.dataset import Dataset, MalformedLine, merge_by_time, share, up_to
+from topologies.data.dataset import Dataset, MalformedLine, finite, merge_by_time, share, up_to
 
 START_S = 1_377_986_400
 """1 September 2013, the first day of the original."""
@@ -59,7 +59,7 @@ class SmartPlugs(Dataset):
         number, ts, value, kind, plug, household, house = fields
         if kind not in ("0", "1"):
             raise MalformedLine(f"property is {kind!r}, but it is 0 (work) or 1 (load)")
-        payload = [int(number), float(value), int(kind), int(plug), int(household), int(house)]
+        payload = [int(number), finite(value), int(kind), int(plug), int(household), int(house)]
         return int(ts) * 1000, payload
 
     def _plugs(self, seed: int) -> list[tuple[int, int, int]]:

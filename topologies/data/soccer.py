@@ -13,8 +13,14 @@ from collections.abc import Iterator
 from topologies.common.events import Event
 from topologies.data.dataset import Dataset, MalformedLine, merge_by_time, share, up_to
 
-SENSORS = 32
-PLAYERS = 16
+SHOES = (
+    (13, 14), (47, 16), (49, 88), (19, 52), (53, 54), (23, 24), (57, 58), (59, 28),
+    (61, 62), (63, 64), (65, 66), (67, 68), (69, 38), (71, 40), (73, 74), (75, 44),
+)  # fmt: skip
+"""The sensors of the original in each player's shoes, left and right: team A, then team B. The
+others are in balls (4, 8, 10, 12), in goalkeepers' gloves (97 to 100) and on the referee."""
+SENSORS = tuple(sensor for pair in SHOES for sensor in pair)
+_PLAYER = {sensor: player for player, pair in enumerate(SHOES) for sensor in pair}
 PERIOD_PS = 5_000_000_000
 """200 Hz."""
 START_PS = 10_753_295_594_424_116
@@ -23,9 +29,9 @@ _PS_PER_MS = 1_000_000_000
 _FIELDS = 13
 
 
-def player_of(sensor: int) -> int:
-    """Each player wears two sensors, one in each shoe."""
-    return sensor % PLAYERS
+def player_of(sensor: int) -> int | None:
+    """The player, from 0 to 15, who has the sensor in a shoe; None for a sensor elsewhere."""
+    return _PLAYER.get(sensor)
 
 
 class Soccer(Dataset):
@@ -41,8 +47,10 @@ class Soccer(Dataset):
     def generate(
         self, seed: int, partition: int, partitions: int, size: int | None
     ) -> Iterator[Event]:
-        sensors = range(partition, SENSORS, partitions)
-        return merge_by_time(_sensor(seed, s, share(size, s, SENSORS)) for s in sensors)
+        return merge_by_time(
+            _sensor(seed, SENSORS[n], share(size, n, len(SENSORS)))
+            for n in range(partition, len(SENSORS), partitions)
+        )
 
     def format(self, event: Event) -> str:
         sensor, ts, x, y, z, v = event[1]

@@ -17,9 +17,10 @@ from topologies.common.events import Event
 from topologies.data.dataset import (
     Counter,
     Dataset,
+    ignore,
     merge_by_time,
-    open_text,
     read_file,
+    read_lines,
     share,
     up_to,
 )
@@ -109,14 +110,13 @@ def _observation_triples(
 
 def is_linked_sensor_data(path: Path) -> bool:
     """Whether the first triple of a file has no time: then times are triples of their own."""
-    with open_text(path) as file:
-        for line in file:
-            try:
-                parts = split_triple(line)
-            except ValueError:
-                continue
-            if parts is not None:
-                return parts[3] is None
+    for _, line in read_lines(path, ignore):
+        try:
+            parts = split_triple(line)
+        except ValueError:
+            continue
+        if parts is not None:
+            return parts[3] is None
     return False
 
 
@@ -127,16 +127,19 @@ def read_linked_sensor_data(path: Path, count: Counter) -> Iterator[Event]:
     file is held in memory, as these files are small.
     """
     rows: list[list[str]] = []
-    with open_text(path) as file:
-        for line in file:
-            try:
-                parts = split_triple(line)
-            except ValueError:
-                count("malformed")
+    moments: dict[str, int] = {}
+    for _, line in read_lines(path, count):
+        try:
+            parts = split_triple(line)
+            if parts is None:
                 continue
-            if parts is not None:
-                rows.append(list(parts[:3]))
-    moments = {s: parse_time(plain_value(o)) for s, p, o in rows if p == iri(_XSD_TIME)}
+            subject, predicate, obj = parts[:3]
+            if predicate == iri(_XSD_TIME):
+                moments[subject] = parse_time(plain_value(obj))
+        except ValueError:
+            count("malformed")
+            continue
+        rows.append([subject, predicate, obj])
     sampled = iri(OM_OWL + "samplingTime")
     times = {s: moments[o] for s, p, o in rows if p == sampled and o in moments}
     results = iri(OM_OWL + "result")

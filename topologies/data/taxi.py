@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from topologies.common.events import Event
-from topologies.data.dataset import Dataset, MalformedLine, share, up_to
+from topologies.data.dataset import Dataset, MalformedLine, finite, share, up_to
 
 START_MS = 1_356_998_400_000
 """1 January 2013."""
@@ -95,7 +95,7 @@ class Taxi(Dataset):
             raise MalformedLine(f"{len(fields)} fields, but a trip has {_FIELDS}")
         return (
             _milliseconds(fields[3]),
-            [fields[0], _milliseconds(fields[2]), *(float(f) for f in fields[6:10])],
+            [fields[0], _milliseconds(fields[2]), *(finite(f) for f in fields[6:10])],
         )
 
 

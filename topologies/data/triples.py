@@ -8,14 +8,17 @@ milliseconds since the epoch. Terms keep their N-Triples form (``<iri>``, ``_:no
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from topologies.common.events import Event
-from topologies.data.dataset import MalformedLine
+from topologies.data.dataset import MalformedLine, finite
 
 _TERM = r'(<[^<>"{}|^`\\\s]*>|_:[A-Za-z0-9][\w.-]*|"(?:[^"\\]|\\.)*"(?:\^\^<[^<>\s]*>|@[\w-]+)?)'
 TRIPLE = re.compile(rf"^\s*{_TERM}\s+{_TERM}\s+{_TERM}\s*(?:\[([^\]]+)\]\s*)?\.\s*(?:#.*)?$")
 XSD_FLOAT = "http://www.w3.org/2001/XMLSchema#float"
+_LONGEST_TIME = 15
+"""Digits of a time in milliseconds: the year 30,000 has fifteen."""
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", '"': '"', "\\": "\\", "b": "\b", "f": "\f", "'": "'"}
 
 
@@ -23,6 +26,8 @@ def parse_time(text: str) -> int:
     """Milliseconds since the epoch of ``1091923200000`` or ``2004-08-08T00:00:00Z``."""
     text = text.strip()
     if text.isascii() and text.lstrip("-").isdigit():
+        if len(text) > _LONGEST_TIME:
+            raise MalformedLine(f"{text[:_LONGEST_TIME]}… is no time")
         return int(text)
     try:
         when = datetime.fromisoformat(text)
@@ -85,3 +90,25 @@ def plain_value(term: str) -> str:
         return term
     body = term[1 : term.rindex('"')]
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), body) if "\\" in body else body
+
+
+def number_of(term: str) -> float | None:
+    """The number that a literal holds; None if it holds none."""
+    try:
+        return finite(plain_value(term))
+    except ValueError:
+        return None
+
+
+def by_time(triples: Iterable[Event]) -> Iterator[tuple[int, dict[str, dict[str, str]]]]:
+    """The triples of one time that come together, as subject → predicate → object."""
+    subjects: dict[str, dict[str, str]] = {}
+    time: int | None = None
+    for when, (subject, predicate, obj) in triples:
+        if when != time and time is not None:
+            yield time, subjects
+            subjects = {}
+        time = when
+        subjects.setdefault(subject, {})[predicate] = obj
+    if time is not None:
+        yield time, subjects

@@ -66,7 +66,10 @@ class Expression:
 
     def value(self, bindings: Bindings) -> Value:
         try:
-            return self._node(bindings)
+            value = self._node(bindings)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise EvaluationError(f"{self.text}: {value} is no number")
+            return value
         except EvaluationError:
             raise
         except (TypeError, ValueError, ArithmeticError, KeyError) as problem:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topologies.common.events import Event
+from topologies.data.dataset import finite
 from topologies.data.triples import plain_value
 
 Triple = Sequence[str]
@@ -96,7 +97,7 @@ def typed(term: str) -> Any:
         datatype = term.rsplit("#", 1)[1][:-1]
         if datatype in _NUMBER_TYPES:
             try:
-                return int(text) if datatype in _NUMBER_TYPES[3:] else float(text)
+                return int(text) if datatype in _NUMBER_TYPES[3:] else finite(text)
             except ValueError:
                 return text
     return text
