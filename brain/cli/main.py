@@ -23,6 +23,7 @@ app = typer.Typer(
 
 COMMAND_MODULES = (
     "brain.cli.cluster",
+    "brain.cli.testbed",
     "brain.cli.topologies",
     "brain.cli.data",
     "brain.cli.serve",

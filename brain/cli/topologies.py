@@ -168,7 +168,8 @@ def _redis_setting(files: list[Path], given: list[str], cluster: str) -> list[st
     from brain.cluster.local import LocalCluster
     from brain.cluster.redis import ensure_redis
 
-    return [f"redis_url={ensure_redis(LocalCluster.attach(cluster).state_dir)}"]
+    attached = LocalCluster.attach(cluster)
+    return [f"redis_url={ensure_redis(attached.state_dir, attached.control_host)}"]
 
 
 def _executor_numbers(texts: list[str]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from brain.cluster import storm_yaml
@@ -74,9 +75,9 @@ class Daemons:
 
     def _start_zookeeper(self) -> ProcessRef:
         cfg = self._directory / "conf" / ZOOKEEPER / "zoo.cfg"
-        storm_yaml.write_zoo_cfg(
-            cfg, self._state.zookeeper_port, self._directory / "data" / ZOOKEEPER
-        )
+        data_dir = self._directory / "data" / ZOOKEEPER
+        host, port = self._state.control_host, self._state.zookeeper_port
+        storm_yaml.write_zoo_cfg(cfg, host, port, data_dir)
         # The data of a test cluster need not survive a power cut, so fsync is spared.
         flags = ["-Dzookeeper.forceSync=no", "-Dzookeeper.4lw.commands.whitelist="]
         main = ["org.apache.zookeeper.server.ZooKeeperServerMain", str(cfg)]
@@ -96,7 +97,9 @@ class Daemons:
         )
         storm_yaml.write_storm_yaml(self._conf_dir(node.id), conf)
         main = ["org.apache.storm.daemon.supervisor.Supervisor"]
-        return self._start_java(node.id, "supervisor", _DAEMON_CLASSPATH, [], main)
+        return self._start_java(
+            node.id, "supervisor", _DAEMON_CLASSPATH, [], main, launcher=node.launcher
+        )
 
     def _start_gateway(self, port: int) -> ProcessRef:
         targets = [f"{nimbus.host}:{nimbus.port}" for nimbus in self._state.nimbuses]
@@ -104,10 +107,17 @@ class Daemons:
         return self._spawn(GATEWAY, command)
 
     def _start_java(
-        self, name: str, role: str, classpath: list[str], flags: list[str], main: list[str]
+        self,
+        name: str,
+        role: str,
+        classpath: list[str],
+        flags: list[str],
+        main: list[str],
+        launcher: Sequence[str] = (),
     ) -> ProcessRef:
         elements = [str(self.home / element) for element in classpath]
         command = [
+            *launcher,
             str(self._java),
             _HEAP[role],
             *_SMALL_JVM,

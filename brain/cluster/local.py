@@ -24,7 +24,7 @@ from brain.cluster import processes
 from brain.cluster.daemons import GATEWAY, ZOOKEEPER, Daemons
 from brain.cluster.locks import exclusive
 from brain.cluster.paths import cluster_dir, clusters_root
-from brain.cluster.planning import check_shape, plan_cluster
+from brain.cluster.planning import Sites, check_shape, loopback_sites, plan_cluster
 from brain.cluster.ports import accepts
 from brain.cluster.prerequisites import find_java
 from brain.cluster.processes import ProcessRef
@@ -80,6 +80,7 @@ class LocalCluster:
         nodes: int = 3,
         slots: int = 2,
         nimbuses: int = 1,
+        sites: Sites | None = None,
         storm_conf: Mapping[str, Any] | None = None,
         plugin_jar: Path | None = None,
         plugin: bool = True,
@@ -87,10 +88,13 @@ class LocalCluster:
     ) -> LocalCluster:
         """Starts a cluster and returns once Nimbus answers and all supervisors registered.
 
+        ``sites`` gives nodes addresses of their own, in place of ``nodes`` and ``slots``.
         ``plugin=False`` leaves Storm stock; otherwise the plugin is used if it has been built.
         Whatever fails, an interrupt included, takes down what had been started.
         """
-        check_shape(nodes, slots, nimbuses)
+        if sites is None:
+            check_shape(nodes, slots, nimbuses)
+            sites = loopback_sites(nodes, slots)
         directory = cluster_dir(name)
         java = find_java()
         jar = find_plugin_jar(plugin_jar) if plugin else None
@@ -98,7 +102,7 @@ class LocalCluster:
         with _locked(name, progress):
             cls._clear_leftovers(name, directory, progress)
             with exclusive(clusters_root() / ".ports.lock"):
-                state = plan_cluster(name, nodes, slots, nimbuses)
+                state = plan_cluster(name, sites, nimbuses)
                 state.storm_conf = dict(storm_conf or {})
                 state.plugin_jar = None if jar is None else str(jar)
                 state.save(directory)
@@ -143,8 +147,9 @@ class LocalCluster:
     def _bring_up(self, daemons: Daemons, progress: Progress) -> None:
         progress("starting ZooKeeper")
         self._spawn(daemons, ZOOKEEPER)
+        state = self._state
         self._wait(
-            lambda: accepts("127.0.0.1", self._state.zookeeper_port), "ZooKeeper", [ZOOKEEPER]
+            lambda: accepts(state.control_host, state.zookeeper_port), "ZooKeeper", [ZOOKEEPER]
         )
         names = [name for name in daemons.names() if name != ZOOKEEPER]
         progress(f"starting {', '.join(names)}")
@@ -209,13 +214,18 @@ class LocalCluster:
         return self.logs_dir / "brain-metrics"
 
     @property
+    def control_host(self) -> str:
+        """The address of this machine that all nodes reach; what serves them listens there."""
+        return self._state.control_host
+
+    @property
     def nimbus_address(self) -> str:
         """``host:port`` where some Nimbus answers, whichever leads."""
-        return f"127.0.0.1:{self._state.nimbus_entry_port}"
+        return f"{self.control_host}:{self._state.nimbus_entry_port}"
 
     @property
     def zookeeper_address(self) -> str:
-        return f"127.0.0.1:{self._state.zookeeper_port}"
+        return f"{self.control_host}:{self._state.zookeeper_port}"
 
     @property
     def supervisors(self) -> tuple[Node, ...]:

@@ -1,7 +1,7 @@
 """The Redis server of a local cluster, started when a topology first needs one.
 
-It runs on the loopback interface, keeps nothing on disk, and carries the cluster's marker, so
-that it ends with the cluster.
+It listens on the one address that the nodes reach this machine at, keeps nothing on disk, and
+carries the cluster's marker, so that it ends with the cluster.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from brain.cluster.ports import free_ports
 from brain.cluster.processes import MARKER, spawn
+from brain.cluster.state import LOOPBACK
 from brain.errors import StormbrainError
 
 _ADDRESS_FILE = "redis.url"
@@ -23,7 +24,7 @@ class RedisUnavailable(StormbrainError):
     """A topology needs Redis, and there is none to be had."""
 
 
-def ensure_redis(directory: Path) -> str:
+def ensure_redis(directory: Path, host: str = LOOPBACK) -> str:
     """The address of the Redis server of the cluster in ``directory``, started if need be."""
     record = directory / _ADDRESS_FILE
     if record.exists():
@@ -38,10 +39,11 @@ def ensure_redis(directory: Path) -> str:
             "--set redis_url=redis://host:port/0",
         )
     [port] = free_ports(1)
-    url = f"redis://127.0.0.1:{port}/0"
+    url = f"redis://{host}:{port}/0"
     # By setting its title Redis would wipe the environment that others read, and the marker in it.
-    command = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly",
-               "no", "--set-proc-title", "no", "--dir", str(directory)]  # fmt: skip
+    # Protected mode would refuse nodes that are network namespaces of this machine.
+    command = [program, "--bind", host, "--protected-mode", "no", "--port", str(port), "--save", "",
+               "--appendonly", "no", "--set-proc-title", "no", "--dir", str(directory)]  # fmt: skip
     log = directory / "logs" / "redis.out"
     process = spawn(command, {**os.environ, MARKER: str(directory)}, log, directory)
     deadline = time.monotonic() + _START_SECS

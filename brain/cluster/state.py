@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from brain.cluster.processes import ProcessRef
 from brain.errors import StormbrainError
 
 STATE_FILE = "cluster.json"
+LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ class Node:
     host: str
     thrift_port: int
     slots: tuple[int, ...]
+    launcher: tuple[str, ...] = ()
+    """Command that starts a given command on this node, such as ``ip netns exec NAMESPACE``."""
+    conf: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Entries of this supervisor's own storm.yaml."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class ClusterState:
     storm_conf: dict[str, Any] = field(default_factory=dict)
     plugin_jar: str | None = None
     gateway_port: int | None = None
+    control_host: str = LOOPBACK
+    """Where ZooKeeper, Nimbus and all else that is not a node can be reached from the nodes."""
     ready: bool = False
     processes: dict[str, ProcessRef] = field(default_factory=dict)
 
@@ -82,10 +90,11 @@ def load_state(directory: Path) -> ClusterState | None:
             name=raw["name"],
             zookeeper_port=raw["zookeeper_port"],
             nimbuses=[NimbusNode(**nimbus) for nimbus in raw["nimbuses"]],
-            nodes=[Node(**{**node, "slots": tuple(node["slots"])}) for node in raw["nodes"]],
+            nodes=[_node(node) for node in raw["nodes"]],
             storm_conf=raw["storm_conf"],
             plugin_jar=raw["plugin_jar"],
             gateway_port=raw["gateway_port"],
+            control_host=raw.get("control_host", LOOPBACK),
             ready=raw["ready"],
             processes={name: ProcessRef(**ref) for name, ref in raw["processes"].items()},
         )
@@ -96,3 +105,8 @@ def load_state(directory: Path) -> ClusterState | None:
             f"{path} is not a cluster's record: {e}",
             "remove the directory after checking that none of its daemons runs",
         ) from e
+
+
+def _node(raw: dict[str, Any]) -> Node:
+    lists = {key: tuple(raw.get(key, ())) for key in ("slots", "launcher")}
+    return Node(**{**raw, **lists})

@@ -56,9 +56,9 @@ _LOCAL_DEFAULTS: Mapping[str, Any] = {
 def cluster_conf(state: ClusterState, nimbus_port: int) -> dict[str, Any]:
     """What all daemons of the cluster share, with the user's overrides on top."""
     conf: dict[str, Any] = dict(_LOCAL_DEFAULTS)
-    conf["storm.zookeeper.servers"] = ["127.0.0.1"]
+    conf["storm.zookeeper.servers"] = [state.control_host]
     conf["storm.zookeeper.port"] = state.zookeeper_port
-    conf["nimbus.seeds"] = ["127.0.0.1"]
+    conf["nimbus.seeds"] = [state.control_host]
     conf["nimbus.thrift.port"] = nimbus_port
     if state.plugin_jar is not None:
         conf["storm.scheduler"] = SCHEDULER_CLASS
@@ -83,6 +83,7 @@ def supervisor_conf(
     conf["storm.local.hostname"] = node.host
     conf["supervisor.thrift.port"] = node.thrift_port
     conf["supervisor.slots.ports"] = list(node.slots)
+    conf.update(node.conf)
     return conf
 
 
@@ -92,12 +93,12 @@ def write_storm_yaml(directory: Path, conf: Mapping[str, Any]) -> None:
     (directory / "storm.yaml").write_text(text, encoding="utf-8")
 
 
-def write_zoo_cfg(path: Path, port: int, data_dir: Path) -> None:
+def write_zoo_cfg(path: Path, host: str, port: int, data_dir: Path) -> None:
     data_dir.mkdir(parents=True, exist_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     settings = {
         "clientPort": port,
-        "clientPortAddress": "127.0.0.1",
+        "clientPortAddress": host,
         "dataDir": data_dir,
         "tickTime": 1000,
         "minSessionTimeout": 1000,

@@ -102,7 +102,8 @@ def brain_process(
     cluster: LocalCluster, log: Path, *arguments: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A brain of its own for a local cluster, ended afterwards."""
-    command = [sys.executable, "-m", "brain", "serve", "--listen", "127.0.0.1:0",
+    command = [sys.executable, "-m", "brain", "serve",
+               "--listen", f"{cluster.control_host}:0",
                "--zookeeper", cluster.zookeeper_address,
                "--state-dir", str(cluster.state_dir / "brain"), *arguments]  # fmt: skip
     with log.open("ab") as out:

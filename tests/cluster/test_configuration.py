@@ -12,7 +12,7 @@ from thriftpy2.utils import deserialize
 
 from brain.cluster import nimbus_gateway
 from brain.cluster.follow import follow, last_lines
-from brain.cluster.planning import plan_cluster
+from brain.cluster.planning import loopback_sites, plan_cluster
 from brain.cluster.ports import free_ports
 from brain.cluster.state import ClusterState
 from brain.cluster.storm_yaml import nimbus_conf, supervisor_conf, write_storm_yaml, write_zoo_cfg
@@ -22,7 +22,7 @@ from brain.cluster.supervisor_id import seed_supervisor_id
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ClusterState:
     monkeypatch.setenv("STORMBRAIN_STATE", str(tmp_path))
-    return plan_cluster("x", nodes=2, slots=2, nimbuses=1)
+    return plan_cluster("x", loopback_sites(2, 2), nimbuses=1)
 
 
 def test_the_plugin_brings_scheduler_and_hook(state: ClusterState, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_users_settings_win_but_not_over_addresses(state: ClusterState, tmp_
 
 
 def test_zookeeper_listens_on_loopback_without_admin_server(tmp_path: Path) -> None:
-    write_zoo_cfg(tmp_path / "zoo.cfg", 1234, tmp_path / "data")
+    write_zoo_cfg(tmp_path / "zoo.cfg", "127.0.0.1", 1234, tmp_path / "data")
     lines = (tmp_path / "zoo.cfg").read_text().splitlines()
     assert {"clientPort=1234", "clientPortAddress=127.0.0.1", "admin.enableServer=false"} <= {
         *lines

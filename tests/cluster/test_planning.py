@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.cluster.planning import check_shape, plan_cluster
+from brain.cluster.planning import check_shape, loopback_sites, plan_cluster
 from brain.cluster.ports import HIGHEST, LOWEST, NoFreePorts, accepts, free_ports
 from brain.cluster.processes import ProcessRef
 from brain.cluster.state import STATE_FILE, load_state
@@ -19,7 +19,7 @@ def own_state_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_nodes_have_readable_ids_own_addresses_and_disjoint_ports() -> None:
-    state = plan_cluster("x", nodes=3, slots=2, nimbuses=2)
+    state = plan_cluster("x", loopback_sites(3, 2), nimbuses=2)
     assert [(n.id, n.host) for n in state.nodes] == [
         ("node-1", "127.0.0.2"), ("node-2", "127.0.0.3"), ("node-3", "127.0.0.4")
     ]  # fmt: skip
@@ -28,11 +28,11 @@ def test_nodes_have_readable_ids_own_addresses_and_disjoint_ports() -> None:
 
 
 def test_ports_of_another_cluster_are_left_alone(own_state_root: Path) -> None:
-    first = plan_cluster("first", nodes=2, slots=2, nimbuses=1)
+    first = plan_cluster("first", loopback_sites(2, 2), nimbuses=1)
     first.save(own_state_root / "clusters" / "first")
     lowest = min(first.ports)
     assert not first.ports & set(free_ports(20, first.ports, start=lowest))
-    second = plan_cluster("second", nodes=2, slots=2, nimbuses=1)
+    second = plan_cluster("second", loopback_sites(2, 2), nimbuses=1)
     assert not first.ports & second.ports
 
 
@@ -56,7 +56,7 @@ def test_an_impossible_shape_is_refused(shape: tuple[int, int, int]) -> None:
 
 
 def test_the_record_of_a_cluster_survives(tmp_path: Path) -> None:
-    state = plan_cluster("x", nodes=2, slots=2, nimbuses=1)
+    state = plan_cluster("x", loopback_sites(2, 2), nimbuses=1)
     state.storm_conf = {"a.b": [1, "two"]}
     state.processes["nimbus"] = ProcessRef(123, 456)
     state.save(tmp_path / "x")
