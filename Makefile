@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench-algorithms bench-pipeline bench-hook test-topologies docs chaos \
+        bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration test-topologies docs chaos \
         test-storm-versions test-compose
 
 help:
@@ -63,6 +63,12 @@ bench-pipeline: setup ## Spark against DuckDB -> docs/pipeline-benchmark.md
 
 bench-hook: setup ## throughput with the hook on and off, interleaved -> benchmarks/results/hook.json
 	$(BIN)/python -m benchmarks.hook
+
+bench-calibration: setup ## what a tuple costs, for the simulation -> brain/simulate/costs.json
+	$(BIN)/python -m benchmarks.calibration
+
+bench-simulation: setup ## the papers' clusters and 10,000 machines -> benchmarks/results/simulation.json
+	$(BIN)/python -m benchmarks.simulation
 
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check brain topologies tests benchmarks

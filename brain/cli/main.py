@@ -35,6 +35,7 @@ COMMAND_MODULES = (
     "brain.cli.dashboard",
     "brain.cli.demo",
     "brain.cli.solve",
+    "brain.cli.simulate",
     "brain.cli.config",
     "brain.cli.replay",
     "brain.cli.pipeline",

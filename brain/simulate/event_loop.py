@@ -250,7 +250,7 @@ def run(
             if state == FULL:
                 break
             alive[t] -= 1
-        elif kind == SENT or kind == PARSED:
+        elif kind in (SENT, PARSED):
             s = who
             item = serving[s]
             nxt = head[s]

@@ -15,7 +15,8 @@ import numpy as np
 
 from brain.errors import StormbrainError
 from brain.simulate import event_loop
-from brain.simulate.flows import Floats, Flows
+from brain.simulate.arrays import Floats, tally
+from brain.simulate.flows import Flows
 from brain.simulate.latency import Branches, LatencyModel
 from brain.simulate.network import Network
 
@@ -62,7 +63,7 @@ def simulate(
     edge = branches.edge
     tuples = graph.tuples[edge]
     first_branch = np.searchsorted(branches.group, np.arange(groups + 1))
-    total = np.bincount(branches.group, tuples, groups)
+    total = tally(branches.group, tuples, groups)
     running = np.cumsum(tuples)
     before = np.concatenate(([0.0], running))[first_branch[branches.group]]
     source, target = graph.sources[edge], graph.indices[edge].astype(np.int64)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from brain.errors import StormbrainError
 from brain.model import UNPLACED, Placement, Problem
+from brain.simulate.arrays import Floats, ratio, tally
 from brain.simulate.costs import Costs
 
 CpuFrom = Literal["problem", "costs"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Flows:
     def received(self) -> Floats:
         """Tuples a second into each executor."""
         graph = self.problem.graph
-        return np.bincount(graph.indices, graph.tuples, len(graph))
+        return tally(graph.indices, graph.tuples, len(graph))
 
     @cached_property
     def emitted(self) -> Floats:
         graph = self.problem.graph
-        return np.bincount(graph.sources, graph.tuples, len(graph))
+        return tally(graph.sources, graph.tuples, len(graph))
 
     @cached_property
     def spouts(self) -> NDArray[np.bool_]:
@@ -98,15 +98,15 @@ class Flows:
         graph = self.problem.graph
         system = np.concatenate([t.system for t in self.problem.topologies])
         own = self.spouts[graph.sources] & ~system[graph.indices]
-        return np.bincount(graph.sources[own], graph.tuples[own], len(graph))
+        return tally(graph.sources[own], graph.tuples[own], len(graph))
 
     # By node
 
     @cached_property
     def node_cpu(self) -> Floats:
         count = len(self.problem.nodes)
-        at_slots = np.bincount(self.problem.slots.node, self.receive_cpu, count)
-        return np.bincount(self.node, self.thread_cpu, count) + at_slots
+        at_slots = tally(self.problem.slots.node, self.receive_cpu, count)
+        return tally(self.node, self.thread_cpu, count) + at_slots
 
     @cached_property
     def out_bytes(self) -> Floats:
@@ -118,7 +118,7 @@ class Flows:
 
     def _by_node(self, end: NDArray[np.int32]) -> Floats:
         at = self.crossing
-        return np.bincount(self.node[end[at]], self.wire_bytes[at], len(self.problem.nodes))
+        return tally(self.node[end[at]], self.wire_bytes[at], len(self.problem.nodes))
 
     @cached_property
     def links(self) -> sp.csr_array:
@@ -178,15 +178,15 @@ def flows_of(
     remote = placement.slot[source] != placement.slot[target]
     crossing = node[source] != node[target]
     # An edge whose cost is its count was not measured in bytes.
-    counted = np.divide(graph.weight, graph.tuples, out=np.ones(graph.edges), where=graph.tuples > 0)
+    counted = ratio(graph.weight, graph.tuples, 1.0)
     payload = np.where(graph.weight == graph.tuples, costs.tuple_bytes, counted)
     each_end = graph.tuples * (costs.remote_us * 1e-6 + payload * costs.byte_ns * 1e-9)
-    send = np.bincount(source[remote], each_end[remote], n)
-    receive = np.bincount(placement.slot[target[remote]], each_end[remote], len(problem.slots))
+    send = tally(source[remote], each_end[remote], n)
+    receive = tally(placement.slot[target[remote]], each_end[remote], len(problem.slots))
     if cpu_from == "problem":
         own = problem.cpu / 100.0
     else:
-        ends = np.bincount(source, graph.tuples, n) + np.bincount(target, graph.tuples, n)
+        ends = tally(source, graph.tuples, n) + tally(target, graph.tuples, n)
         own = ends * costs.tuple_us * 1e-6
     return Flows(
         problem=problem,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from brain.model import Placement, Problem
+from brain.simulate.arrays import Floats, ratio, tally
 from brain.simulate.costs import Costs
-from brain.simulate.flows import CpuFrom, Floats, Flows, flows_of
+from brain.simulate.flows import CpuFrom, Flows, flows_of
 from brain.simulate.latency import LatencyModel
 from brain.simulate.network import Network
 from brain.simulate.saturation import Bottleneck, Saturation, saturation
@@ -66,7 +67,7 @@ def forecast(
     count = len(problem.topologies)
     open_latency = model.by_topology(np.ones(count)) if latency else np.full(count, np.nan)
     closed = closed_loop(model, limits, pending) if pending is not None else None
-    own = np.bincount(problem.topology_of, flows.source_tuples, count)
+    own = tally(problem.topology_of, flows.source_tuples, count)
     found = []
     for t, topology in enumerate(problem.topologies):
         most = float(limits.factor[t] * own[t]) if own[t] > 0 else 0.0
@@ -92,8 +93,8 @@ def closed_loop(model: LatencyModel, limits: Saturation, pending: int) -> tuple[
     """
     flows = model.flows
     of, count = flows.problem.topology_of, len(flows.problem.topologies)
-    own = np.bincount(of, flows.source_tuples, count)
-    population = float(pending) * np.bincount(of, flows.spouts, count)
+    own = tally(of, flows.source_tuples, count)
+    population = float(pending) * tally(of, flows.spouts, count)
     cap = UNLIMITED / np.where(own > 0, own, 1.0)
     low, high = np.zeros(count), np.minimum(limits.factor, cap)
     high = np.where(own > 0, high, 0.0)
@@ -104,5 +105,5 @@ def closed_loop(model: LatencyModel, limits: Saturation, pending: int) -> tuple[
             inside = middle * own * latency / 1e3
         fits = ~(inside > population)  # no latency at all fits as well
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    latency = model.by_topology(low)
-    return low, latency
+    # By Little's law, which also holds where the last step to saturation is a jump.
+    return low, 1e3 * ratio(population, low * own, np.nan)

@@ -19,7 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from brain.simulate.flows import Floats, Flows
+from brain.simulate.arrays import Floats, ratio, tally
+from brain.simulate.flows import Flows
 from brain.simulate.network import Network
 from brain.simulate.queueing import core_stretch, gg1_wait, mg1_wait
 
@@ -55,10 +56,10 @@ class Branches:
         order = order[graph.tuples[order] > 0]
         found, group = np.unique(key[order], return_inverse=True)
         source = found // count
-        rate = np.bincount(group, graph.tuples[order], len(found))
+        rate = tally(group, graph.tuples[order], len(found))
         handled = np.where(flows.spouts, flows.source_tuples, flows.received)
         base = handled[source]
-        per = np.divide(rate, base, out=np.zeros(len(rate)), where=base > 0)
+        per = ratio(rate, base)
         starts = np.flatnonzero(np.diff(source, prepend=-1))
         return cls(order, group, source, starts, per)
 
@@ -80,7 +81,7 @@ class LatencyModel:
         flows = self.flows
         handled = np.where(flows.spouts, flows.source_tuples, flows.received)
         busy = flows.thread_cpu
-        return np.divide(busy, handled, out=np.zeros(len(busy)), where=handled > 0)
+        return ratio(busy, handled)
 
     def by_topology(self, factor: Floats) -> Floats:
         """Mean complete latency in ms of each topology with its rates times its factor.
@@ -94,7 +95,7 @@ class LatencyModel:
         count = len(problem.topologies)
         with np.errstate(invalid="ignore", divide="ignore"):
             known = np.where(weight > 0, weight * latency, 0.0)
-            return np.bincount(of, known, count) / np.bincount(of, weight, count)
+            return tally(of, known, count) / tally(of, weight, count)
 
     def by_executor(self, factor: Floats) -> Floats:
         """Milliseconds from the end of an executor's sojourn at the earliest (a spout: from its
@@ -106,13 +107,13 @@ class LatencyModel:
         way = self._way(scale, receiver, stretch)[branches.edge]
         target = graph.indices[branches.edge]
         share = graph.tuples[branches.edge]
-        total = np.bincount(branches.group, share, len(branches.source))
+        total = tally(branches.group, share, len(branches.source))
         goes_on = np.minimum(branches.per_tuple, 1.0)
         latency = sojourn.copy()
         for _ in range(MOST_HOPS):
             with np.errstate(invalid="ignore"):
                 arrival = way + np.where(flows.spouts[target], 0.0, latency[target])
-                mean = np.bincount(branches.group, share * arrival, len(total)) / total
+                mean = tally(branches.group, share * arrival, len(total)) / total
                 worth = goes_on * mean
             later = sojourn.copy()
             if len(branches.first):
@@ -132,11 +133,15 @@ class LatencyModel:
         by_slot = np.zeros(len(slots))
         by_slot[flows.placement.slot] = scale  # a slot holds one topology
         nodes = len(problem.nodes)
-        busy = np.bincount(flows.node, flows.thread_cpu * scale, nodes)
-        busy += np.bincount(slots.node, flows.receive_cpu * by_slot, nodes)
+        busy = tally(flows.node, flows.thread_cpu * scale, nodes)
+        busy += tally(slots.node, flows.receive_cpu * by_slot, nodes)
         stretch = core_stretch(cores, busy)
+        # A thread never competes with itself: it finds the cores as the others load them.
+        others = np.maximum(busy[flows.node] - flows.thread_cpu * scale, 0.0)
+        own = core_stretch(cores[flows.node], others)
+        own = np.where(np.isfinite(stretch[flows.node]), own, np.inf)
         with np.errstate(invalid="ignore"):
-            service = np.where(self.service > 0, self.service * stretch[flows.node], 0.0)
+            service = np.where(self.service > 0, self.service * own, 0.0)
             handled = np.where(flows.spouts, flows.source_tuples, flows.received) * scale
             # A thread that uses more than a core was measured with its subprocess.
             load = np.where(service > 0, handled * service / np.maximum(1.0, flows.own_cpu), 0.0)
@@ -150,10 +155,9 @@ class LatencyModel:
         at = flows.remote
         slot = flows.placement.slot[graph.indices[at]]
         tuples = graph.tuples[at] * scale[graph.indices[at]]
-        one = np.divide(
-            flows.end_cpu[at], graph.tuples[at], out=np.zeros(int(at.sum())),
-            where=graph.tuples[at] > 0,
-        ) * stretch[flows.node[graph.indices[at]]]  # fmt: skip
+        parse = ratio(flows.end_cpu[at], graph.tuples[at])
+        with np.errstate(invalid="ignore"):
+            one = np.where(parse > 0, parse * stretch[flows.node[graph.indices[at]]], 0.0)
         return 1e3 * _station(slot, tuples, one, len(flows.receive_cpu))
 
     def _way(self, scale: Floats, receiver: Floats, stretch: Floats) -> Floats:
@@ -162,9 +166,7 @@ class LatencyModel:
         source, target = graph.sources, graph.indices
         way = np.zeros(graph.edges)
         at = flows.remote
-        one = np.divide(
-            flows.end_cpu, graph.tuples, out=np.zeros(graph.edges), where=graph.tuples > 0
-        )
+        one = ratio(flows.end_cpu, graph.tuples)
         with np.errstate(invalid="ignore"):
             parse = 1e3 * np.where(one[at] > 0, one[at] * stretch[flows.node[target[at]]], 0.0)
         way[at] = receiver[flows.placement.slot[target[at]]] + parse
@@ -182,8 +184,8 @@ class LatencyModel:
 
 def _station(where: NDArray[np.int32], tuples: Floats, one: Floats, count: int) -> Floats:
     """M/G/1 waiting time at each of so many stations, with a mix of service times."""
-    arrivals = np.bincount(where, tuples, count)
-    first = np.bincount(where, tuples * one, count)
-    second = np.bincount(where, tuples * one * one, count)
+    arrivals = tally(where, tuples, count)
+    first = tally(where, tuples * one, count)
+    second = tally(where, tuples * one * one, count)
     safe = np.where(arrivals > 0, arrivals, 1.0)
     return mg1_wait(arrivals, first / safe, second / safe)

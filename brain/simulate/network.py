@@ -26,9 +26,7 @@ class Network:
     delay_ms: float | NDArray[np.float64] = 0.2
 
     @classmethod
-    def uniform(
-        cls, nodes: int, bandwidth: float = float("inf"), delay_ms: float = 0.2
-    ) -> Network:
+    def uniform(cls, nodes: int, bandwidth: float = float("inf"), delay_ms: float = 0.2) -> Network:
         return cls(np.full(nodes, bandwidth), delay_ms)
 
     def delays(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> NDArray[np.float64]:

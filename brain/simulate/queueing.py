@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from brain.simulate.arrays import Floats
+
 MOST_SERVERS = 512
 """Above this many cores nobody waits for one before all of them are as good as full."""
 
@@ -38,7 +38,9 @@ def erlang_c(servers: Floats, offered: Floats) -> Floats:
 
     ``offered`` is the load in servers. Fractions of a server are rounded up.
     """
-    count = np.minimum(np.maximum(np.ceil(np.where(np.isfinite(servers), servers, 1)), 1), MOST_SERVERS)
+    count = np.minimum(
+        np.maximum(np.ceil(np.where(np.isfinite(servers), servers, 1)), 1), MOST_SERVERS
+    )
     busy = np.minimum(offered, servers)
     blocking = np.ones_like(busy)
     for k in range(1, int(count.max(initial=1)) + 1):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brain.simulate.flows import Flows, Floats
+from brain.simulate.arrays import Floats, tally
+from brain.simulate.flows import Flows
 from brain.simulate.network import Network
 
 UNUSED = 1e-15
@@ -77,7 +78,7 @@ def _shared(flows: Flows, network: Network) -> tuple[tuple[str, ...], Floats, Fl
     of = problem.topology_of.astype(np.int64)
 
     def table(place: NDArray[np.int64], topology: NDArray[np.int64], amount: Floats) -> Floats:
-        cells = np.bincount(place * count + topology, amount, nodes * count)
+        cells = tally(place * count + topology, amount, nodes * count)
         return cells.reshape(nodes, count)
 
     cpu = table(flows.node.astype(np.int64), of, flows.thread_cpu)
@@ -103,7 +104,8 @@ def _own_limits(flows: Flows) -> tuple[Floats, list[Bottleneck | None]]:
     room = np.divide(limit, busy, out=np.full(len(busy), np.inf), where=busy > UNUSED)
     receive = flows.receive_cpu
     free = np.divide(1.0, receive, out=np.full(len(receive), np.inf), where=receive > UNUSED)
-    factors, names = [], []
+    factors: list[float] = []
+    names: list[Bottleneck | None] = []
     for t, topology in enumerate(problem.topologies):
         own = problem.executors_of(t)
         if own.start == own.stop:
