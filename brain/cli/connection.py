@@ -13,11 +13,12 @@ from thriftpy2.thrift import TApplicationException, TMessageType
 
 from brain.errors import StormbrainError
 from brain.idl import wire
-from brain.idl.checked import reader, writer
+from brain.idl.checked import message_reader, writer
 from brain.plans.election import read_leader
 from brain.service.framing import read_frame, write_frame
 
 CONNECT_SECS = 5.0
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
 
 
 def zookeeper_hosts(zookeeper: str | None, cluster: str) -> str:
@@ -64,7 +65,7 @@ def call_brain(address: str, method: str, *args: Any, timeout: float = 10.0) -> 
         with socket.create_connection((host, int(port)), timeout=CONNECT_SECS) as sock:
             sock.settimeout(timeout)
             write_frame(sock, _request(method, args))
-            answer = read_frame(sock, 256 * 1024 * 1024)
+            answer = read_frame(sock, MAX_ANSWER_BYTES)
     except (OSError, ValueError) as e:
         raise StormbrainError(
             f"the brain at {address} does not answer: {e}", "is `stormbrain serve` running there?"
@@ -82,7 +83,7 @@ def _request(method: str, args: tuple[Any, ...]) -> bytes:
 
 
 def _reply(method: str, answer: bytes) -> Any:
-    message = reader(answer)
+    message = message_reader(answer, max_string=MAX_ANSWER_BYTES)
     _, kind, _ = message.read_message_begin()
     if kind == TMessageType.EXCEPTION:
         failure = TApplicationException()

@@ -1,4 +1,4 @@
-"""Decoding that trusts nothing: depth, text encoding and required fields are checked."""
+"""Decoding that trusts nothing: structure, text encoding and required fields are checked."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from typing import Any
 from thriftpy2.protocol import TCyBinaryProtocolFactory
 from thriftpy2.transport import TCyBufferedTransport, TCyMemoryBuffer, TMemoryBuffer
 
-MAX_DEPTH = 16
+from brain.idl.scan import MAX_DEPTH, MAX_STRING_BYTES, NotValid, check_message, check_struct
+
+__all__ = ["NotValid", "decode", "encode", "message_reader", "reader", "require", "writer"]
+
 _PROTOCOLS = TCyBinaryProtocolFactory(strict_decode=True, max_depth=MAX_DEPTH)
 
 
-class NotValid(ValueError):
-    """The bytes are not such a struct."""
-
-
 def reader(payload: bytes) -> Any:
-    """A binary protocol that reads ``payload`` and raises at its end.
+    """A binary protocol that reads ``payload``, which was scanned, and raises at its end.
 
     Not on TCyMemoryBuffer: past its end that hands out whatever lies in memory.
     """
     return _PROTOCOLS.get_protocol(TCyBufferedTransport(TMemoryBuffer(payload)))
+
+
+def message_reader(payload: bytes, max_string: int = MAX_STRING_BYTES) -> Any:
+    """The same for a message (header and struct) from outside; NotValid if it is not one."""
+    check_message(payload, max_string)
+    return reader(payload)
 
 
 def writer() -> tuple[Any, TCyMemoryBuffer]:
@@ -38,6 +43,7 @@ def encode(struct: Any) -> bytes:
 def decode(struct: Any, payload: bytes) -> Any:
     """Fills ``struct`` from bytes; NotValid says what is wrong with them."""
     try:
+        check_struct(payload)
         struct.read(reader(payload))
     except Exception as e:  # whatever the decoder makes of garbage
         raise NotValid(f"not a {type(struct).__name__}: {e or type(e).__name__}") from None

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from thriftpy2.thrift import TApplicationException, TMessageType
 
 from brain.idl import wire
-from brain.idl.checked import NotValid, reader, require, writer
+from brain.idl.checked import NotValid, message_reader, require, writer
 from brain.service.framing import Disconnected, FrameTooLarge, read_frame, write_frame
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class Door:
 
     def _answer(self, frame: bytes) -> bytes:
         """Decodes a call, makes it, and encodes the answer (empty for a oneway call)."""
-        call = reader(frame)
+        call = message_reader(frame)
         name, kind, sequence = call.read_message_begin()
         if kind not in (TMessageType.CALL, TMessageType.ONEWAY):
             raise NotValid(f"message type {kind} is not a call")
