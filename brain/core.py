@@ -40,6 +40,8 @@ LEARN_MS = 120_000
 """How often a running topology's profile is kept anew."""
 MAX_REJECTIONS = 3
 """After so many rounds in which the shim refused a plan, it is given up."""
+STORE_TROUBLES = frozenset({"unreadable", "digest", "stale-epoch", "unreachable", "topology-gone"})
+"""Rejections that say that ZooKeeper does not hold the plan that the brain named."""
 UNKNOWN_TOPOLOGIES = 1000
 EARLY_MS = 60_000
 """Reports may come before the first snapshot names their topology (or after it was killed): so
@@ -67,6 +69,8 @@ class BrainCore:
     profiles: dict[str, Profile] = field(default_factory=dict)
     """By topology name: what was learnt before."""
     overload: OverloadWatch = field(default_factory=OverloadWatch)
+    doubtful: set[str] = field(default_factory=set)
+    """Topologies whose stored plan the shim could not make sense of: to be looked at."""
     _learnt: list[Profile] = field(default_factory=list)
     _early: dict[str, TopologyTraffic] = field(default_factory=dict)
 
@@ -101,6 +105,8 @@ class BrainCore:
             if record is None or record.plan is None or record.plan.plan.epoch != r.epoch:
                 continue
             record.rejections += 1
+            if r.code in STORE_TROUBLES:
+                self.doubtful.add(r.topology_id)
             log.warning("%s: the shim refused plan %d: %s", r.topology_id, r.epoch, r.message)
             if record.rejections >= MAX_REJECTIONS and record.plan_state is PlanState.PENDING:
                 log.warning("%s: plan %d given up", r.topology_id, r.epoch)
@@ -225,6 +231,16 @@ class BrainCore:
         if record is not None:
             record.plan, record.plan_state, record.rejections = stored, PlanState.PENDING, 0
             record.busy = False
+
+    def stored_plans(self) -> list[StoredPlan]:
+        """The plans that ZooKeeper should hold."""
+        return [r.plan for r in self.records.values() if r.plan is not None and not r.busy]
+
+    def on_repaired(self, old: StoredPlan, new: StoredPlan) -> None:
+        """The plan is in ZooKeeper again, unless it was replaced or retired meanwhile."""
+        record = self.records.get(new.plan.topology_id)
+        if record is not None and record.plan is old:
+            record.plan, record.rejections = new, 0
 
     def on_not_written(self, topology_id: str) -> None:
         """The draft went elsewhere (a proposal) or could not be written; life goes on."""

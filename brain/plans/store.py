@@ -114,6 +114,41 @@ class PlanStore:
             self._drop_chunks(old_digest)
         return StoredPlan(plan, encoded.digest, 0 if version is None else version + 1)
 
+    def repair(self, stored: StoredPlan, term_version: int) -> StoredPlan | None:
+        """Puts a plan back whose znode was overwritten or removed by somebody else.
+
+        None if there is nothing to repair: the znode holds the plan, or a newer one. Raises
+        PlanConflict if this brain leads no longer.
+        """
+        plan, path = stored.plan, self._path("plans", stored.plan.topology_id)
+        version: int | None = None
+        try:
+            head, stat = self._zk.get(path)
+            version = stat.version
+            found, digest = decode(head, self._chunk)
+            ours = digest == stored.digest
+            if found.topology_id == plan.topology_id and (ours or found.epoch > plan.epoch):
+                return None
+        except (NoNodeError, UnreadablePlan):
+            pass  # just that is to be repaired
+        encoded = encode(plan, self._znode_bytes)
+        for i, chunk in enumerate(encoded.chunks):
+            self._put_chunk(encoded.digest, i, chunk)
+        tx = self._zk.transaction()
+        tx.check(f"{self._root}/term", term_version)
+        if version is None:
+            tx.create(path, encoded.head)
+        else:
+            tx.set_data(path, encoded.head, version=version)
+        if any(isinstance(r, Exception) for r in tx.commit()):
+            raise PlanConflict(f"plan {plan.epoch} of {plan.topology_id} was not put back")
+        return StoredPlan(plan, encoded.digest, 0 if version is None else version + 1)
+
+    def unchanged(self, stored: StoredPlan) -> bool:
+        """Whether nobody has written to the plan's znode since; one cheap look."""
+        stat = self._zk.exists(self._path("plans", stored.plan.topology_id))
+        return stat is not None and bool(stat.version == stored.version)
+
     def delete(self, topology_id: str, area: str = "plans") -> bool:
         """Removes a plan and its chunks; whether there was one."""
         path = self._path(area, topology_id)

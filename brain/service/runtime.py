@@ -30,6 +30,7 @@ from brain.plans.plan import StoredPlan
 from brain.plans.store import PlanConflict, PlanStore
 from brain.policy.computation import Draft, SolveTask
 from brain.policy.replay import to_document
+from brain.service.audit import PlanAudit
 from brain.service.clock import Clock
 from brain.service.decision_log import DecisionLog
 from brain.service.door import Door
@@ -74,6 +75,7 @@ class BrainRuntime:
         self.decisions = DecisionLog(state_dir, client, root)
         self.profiles = ProfileStore(client, root)
         self.election = Election(client, root, self._leader_info, self._leadership_changed)
+        self._audit = PlanAudit(self.store, self.core, self._lock)
         self._solver = Solver()
         self.inspector = Inspector(
             Inside(
@@ -233,6 +235,7 @@ class BrainRuntime:
                 self._inherited, self._inherit = inherited, False
                 self.core.profiles.update(profiles)
         self._sweep_gone()
+        self._audit.look(leadership)
         with self._lock:
             tasks = self.core.due(self._clock.now_ms())
             learnt = self.core.learnt(self._clock.now_ms())

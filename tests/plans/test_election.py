@@ -54,3 +54,17 @@ def test_an_expired_session_ends_leadership_and_a_new_term_begins(
     eventually(lambda: election.leadership and election.leadership.term > before, what="a new term")
     assert False in changes
     election.stop()
+
+
+def test_a_leader_whose_znode_was_overwritten_says_again_where_it_is(
+    zookeeper: ZooKeeperServer,
+) -> None:
+    root = f"/election-{uuid.uuid4().hex[:8]}"
+    election, changes = candidate(zookeeper.client(), root, "one")
+    eventually(lambda: election.leadership, what="it leads")
+    stranger = zookeeper.client()
+    before = read_leader(stranger, f"{root}/leader")
+    stranger.set(f"{root}/leader", b"garbage")
+    eventually(lambda: read_leader(stranger, f"{root}/leader") == before, what="the address again")
+    assert changes == [True]
+    election.stop()

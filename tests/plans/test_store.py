@@ -8,7 +8,7 @@ import uuid
 import pytest
 from kazoo.client import KazooClient
 
-from brain.plans.codec import UnreadablePlan
+from brain.plans.codec import UnreadablePlan, encode
 from brain.plans.plan import Cost, Plan
 from brain.plans.store import PlanConflict, PlanStore
 from tests.harness.zookeeper import ZooKeeperServer
@@ -96,3 +96,43 @@ def test_what_belongs_to_dead_topologies_is_swept(
     assert store.retain(["live-1-1"]) == ["t-1-1"]
     assert store.ids() == ["live-1-1"]
     assert client.get_children(f"{root}/chunks") == []
+
+
+@pytest.mark.parametrize("found", ["garbage", "an old epoch", "another topology's plan", "nothing"])
+def test_a_plan_that_others_overwrote_is_put_back_as_it_was(
+    store: PlanStore, client: KazooClient, root: str, found: str
+) -> None:
+    client.create(f"{root}/term", b"1")
+    ours = store.write(dataclasses.replace(PLAN, epoch=3))
+    assert store.unchanged(ours)
+    assert store.repair(ours, term_version=0) is None
+    path = f"{root}/plans/t-1-1"
+    if found == "nothing":
+        client.delete(path)
+    else:
+        forged = {
+            "garbage": b"SBPL\x01\x00nonsense",
+            "an old epoch": encode(dataclasses.replace(PLAN, epoch=2)).head,
+            "another topology's plan": encode(
+                dataclasses.replace(PLAN, topology_id="u-2-2", epoch=9)
+            ).head,
+        }[found]
+        client.set(path, forged)
+        assert not store.unchanged(ours)
+    repaired = store.repair(ours, term_version=0)
+    assert repaired is not None
+    assert store.read("t-1-1") == repaired
+    assert (repaired.plan, repaired.digest) == (ours.plan, ours.digest)
+
+
+def test_a_deposed_brain_puts_nothing_back_and_a_newer_plan_is_left_alone(
+    store: PlanStore, client: KazooClient, root: str
+) -> None:
+    client.create(f"{root}/term", b"1")
+    old = store.write(dataclasses.replace(PLAN, epoch=3))
+    newer = store.write(dataclasses.replace(PLAN, epoch=4))
+    assert store.repair(old, term_version=0) is None
+    client.set(f"{root}/term", b"2")
+    client.set(f"{root}/plans/t-1-1", b"garbage")
+    with pytest.raises(PlanConflict):
+        store.repair(newer, term_version=0)
