@@ -94,6 +94,8 @@ class Key:
 
     def validate(self, value: Any, where: str) -> Any:
         """The value, or BadInput that names the key and where it was set."""
+        if value is False and self.check("off") is None and self.check(False) is not None:
+            value = "off"  # what YAML makes of a bare `off`
         wrong = None if value is None and self.default is None else self.check(value)
         if wrong:
             shown = json.dumps(value, default=str)

@@ -41,3 +41,13 @@ def test_the_documentation_is_what_the_code_says() -> None:
     assert page.read_text(encoding="utf-8") == as_markdown(), (
         "run: stormbrain config --markdown > docs/configuration.md"
     )
+
+
+def test_off_is_understood_though_yaml_makes_false_of_it() -> None:
+    assert (
+        Settings.read({"topology.brain.mode": False}, "storm.yaml").for_topology("t", {})["mode"]
+        == "off"
+    )
+    assert Settings().for_topology("t", {"topology.brain.mode": "false"})["mode"] == "off"
+    with pytest.raises(BadInput):
+        Settings.read({"topology.brain.mode": True}, "storm.yaml")
