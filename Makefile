@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration test-topologies docs chaos \
+        bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos \
         test-storm-versions test-compose
 
 help:
@@ -69,6 +69,9 @@ bench-calibration: setup ## what a tuple costs, for the simulation -> brain/simu
 
 bench-simulation: setup ## the papers' clusters and 10,000 machines -> benchmarks/results/simulation.json
 	$(BIN)/python -m benchmarks.simulation
+
+bench-report: setup ## all results on record -> docs/benchmark-report.md and .html, README's table
+	$(BIN)/stormbrain bench report --readme
 
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check brain topologies tests benchmarks

@@ -36,6 +36,7 @@ COMMAND_MODULES = (
     "brain.cli.demo",
     "brain.cli.solve",
     "brain.cli.simulate",
+    "brain.cli.bench_report",
     "brain.cli.config",
     "brain.cli.replay",
     "brain.cli.pipeline",

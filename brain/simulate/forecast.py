@@ -58,14 +58,15 @@ def forecast(
     *,
     cpu_from: CpuFrom = "costs",
     pending: int | None = None,
-    latency: bool = True,
+    host_cores: float | None = None,
 ) -> Forecast:
-    """``pending`` is topology.max.spout.pending, of each spout task."""
+    """``pending`` is topology.max.spout.pending, of each spout task; ``host_cores`` is what nodes
+    that are really one machine share."""
     flows = flows_of(problem, placement, costs, cpu_from)
-    limits = saturation(flows, network)
+    limits = saturation(flows, network, host_cores)
     model = LatencyModel(flows, network)
     count = len(problem.topologies)
-    open_latency = model.by_topology(np.ones(count)) if latency else np.full(count, np.nan)
+    open_latency = model.by_topology(np.ones(count))
     closed = closed_loop(model, limits, pending) if pending is not None else None
     own = tally(problem.topology_of, flows.source_tuples, count)
     found = []

@@ -39,10 +39,14 @@ class Saturation:
     bottleneck: tuple[Bottleneck | None, ...]
 
 
-def saturation(flows: Flows, network: Network) -> Saturation:
+def saturation(flows: Flows, network: Network, host_cores: float | None = None) -> Saturation:
+    """``host_cores``: all nodes share so many cores, as those of a testbed on one machine do."""
     problem = flows.problem
     count = len(problem.topologies)
     kinds, shared, capacity = _shared(flows, network)
+    if host_cores is not None:
+        shared = np.vstack((shared, shared[: len(problem.nodes)].sum(axis=0)))
+        capacity = np.append(capacity, host_cores)
     own, own_names = _own_limits(flows)
     factor = np.full(count, np.inf)
     names: list[Bottleneck | None] = [None] * count
@@ -64,8 +68,9 @@ def saturation(flows: Flows, network: Network) -> Saturation:
         else:
             stop = active & (shared[first] > UNUSED)
             kind, where = divmod(first, len(problem.nodes))
+            place = problem.nodes[where].id if kind < len(kinds) else "the host"
             for t in np.flatnonzero(stop).tolist():
-                names[t] = Bottleneck(kinds[kind], problem.nodes[where].id)
+                names[t] = Bottleneck(kinds[kind % len(kinds)], place)
         factor[stop] = min(common, lowest)
         active &= ~stop
     return Saturation(factor, tuple(names))

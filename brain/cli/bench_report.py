@@ -1,0 +1,52 @@
+"""``stormbrain bench report``: the results on record as Markdown and HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the group ``bench``."""
+    for group in app.registered_groups:
+        if group.name == "bench" and group.typer_instance is not None:
+            group.typer_instance.command()(report)
+            return
+    bench = typer.Typer(help="The papers' experiments.", no_args_is_help=True)
+    bench.command()(report)
+    bench.callback()(lambda: None)
+    app.add_typer(bench, name="bench")
+
+
+def report(
+    root: Annotated[
+        Path, typer.Option(help="The repository, with its benchmarks/ and docs/.")
+    ] = Path(),
+    readme: Annotated[
+        bool, typer.Option("--readme", help="Put the table into README.md, between its markers.")
+    ] = False,
+    snippet: Annotated[
+        bool, typer.Option("--snippet", help="Only print the README's table.")
+    ] = False,
+) -> None:
+    """Write docs/benchmark-report.md and .html from what was measured and simulated so far."""
+    from brain.bench.report.assemble import Sources, put_into_readme, readme_snippet, write
+    from brain.bench.results import load_results
+    from brain.cli.output import console
+    from brain.errors import BadInput
+
+    sources = Sources(root)
+    if not (root / "benchmarks").is_dir():
+        raise BadInput("--root", f"{root} has no benchmarks/", "run it in the repository")
+    if snippet:
+        print(readme_snippet(load_results(sources.bench), sources))
+        return
+    for path in write(sources):
+        console.print(str(path), markup=False)
+    if readme:
+        changed = put_into_readme(
+            root / "README.md", readme_snippet(load_results(sources.bench), sources)
+        )
+        console.print("README.md" if changed else "README.md was up to date", markup=False)
