@@ -1,28 +1,25 @@
 package io.stormbrain.hook;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * A task's counters. The executor's own thread writes without locks or atomic operations; other threads (those of a
- * ShellBolt, or of a bolt that emits from a pool) go to adders beside. Sums only ever grow, and readers take differences.
+ * A task's counters. The executor's own thread writes without locks or atomic operations (see {@link Edge} why that is
+ * enough); other threads (those of a ShellBolt, or of a bolt that emits from a pool) go to adders beside. Sums only ever
+ * grow, and readers take differences.
  */
 final class Tally {
-    static final int EXECUTED = 0;
-    static final int EMITTED = 1;
-    static final int ACKED = 2;
-    static final int FAILED = 3;
-    static final int EXECUTE_MS = 4;
-    static final int EXECUTE_SAMPLES = 5;
-    static final int PROCESS_MS = 6;
-    static final int PROCESS_SAMPLES = 7;
-    static final int COMPLETE_MS = 8;
-    static final int COMPLETE_SAMPLES = 9;
-    private static final int COUNTERS = 10;
+    static final int EMITTED = 0;
+    static final int ACKED = 1;
+    static final int FAILED = 2;
+    static final int EXECUTE_MS = 3;
+    static final int EXECUTE_SAMPLES = 4;
+    static final int PROCESS_MS = 5;
+    static final int PROCESS_SAMPLES = 6;
+    static final int COMPLETE_MS = 7;
+    static final int COMPLETE_SAMPLES = 8;
+    private static final int COUNTERS = 9;
     /** Room on both sides, so that two tasks' counters never share a cache line. */
     private static final int PAD = 8;
-    private static final VarHandle AT = MethodHandles.arrayElementVarHandle(long[].class);
 
     private final long[] own = new long[PAD + COUNTERS + PAD];
     private final LongAdder[] others = new LongAdder[COUNTERS];
@@ -35,20 +32,22 @@ final class Tally {
         }
     }
 
-    /** From callbacks that Storm makes on the executor's thread only. */
-    void addAsOwner(int counter, long amount) {
+    /** Says that this thread is the executor's: from callbacks that Storm makes on no other. */
+    void claim() {
         if (owner == null) {
             owner = Thread.currentThread();
         }
-        int index = PAD + counter;
-        AT.setRelease(own, index, own[index] + amount);
+    }
+
+    /** On the executor's thread, which has claimed this. */
+    void addAsOwner(int counter, long amount) {
+        own[PAD + counter] += amount;
     }
 
     /** From callbacks that may come on any thread. */
     void add(int counter, long amount) {
-        if (onOwner()) {
-            int index = PAD + counter;
-            AT.setRelease(own, index, own[index] + amount);
+        if (Thread.currentThread() == owner || onOwner()) {
+            own[PAD + counter] += amount;
         } else {
             others[counter].add(amount);
         }
@@ -74,7 +73,7 @@ final class Tally {
     }
 
     long read(int counter) {
-        return (long) AT.getAcquire(own, PAD + counter) + others[counter].sum();
+        return own[PAD + counter] + others[counter].sum();
     }
 
     long[] readAll() {

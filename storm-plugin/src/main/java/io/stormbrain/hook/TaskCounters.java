@@ -21,6 +21,14 @@ final class TaskCounters {
     final ShellCommand shellCommand;
     private final Map<Integer, Long> shellPids;
     private final boolean systemComponent;
+    private final boolean spout;
+    private final TupleSizer sizer;
+    private Edge lastEdge = new Edge(Integer.MIN_VALUE, 0);
+    private String lastStream;
+    private String userStream;
+    private String systemStream;
+    private String countedStream;
+    private String passedOverStream;
 
     TaskCounters(Map<String, Object> conf, TopologyContext context) {
         this.task = context.getThisTaskId();
@@ -29,7 +37,9 @@ final class TaskCounters {
         this.systemComponent = isSystem(component);
         this.shellCommand = ShellCommand.of(context);
         this.shellPids = ShellProcesses.of(context);
-        TupleSizer sizer = new TupleSizer(conf);
+        this.spout = context.getRawTopology().get_spouts() != null
+                && context.getRawTopology().get_spouts().containsKey(component);
+        this.sizer = new TupleSizer(conf);
         this.userEdges = new EdgeTable(sizer, task + 1);
         this.systemEdges = new EdgeTable(sizer, task + 2);
     }
@@ -48,13 +58,25 @@ final class TaskCounters {
         return shellPids.get(task);
     }
 
+    /** Tuples received, of all streams. A spout receives none that Storm would show. */
+    long executedTuples() {
+        return spout ? 0 : userEdges.tuples() + systemEdges.tuples();
+    }
+
     void executed(Tuple tuple, Long latencyMs) {
         int source = tuple.getSourceTask();
-        if (source == Constants.SYSTEM_TASK_ID) {
-            return; // ticks and the like: made in this very worker, by no task that is placed
+        String stream = tuple.getSourceStreamId();
+        Edge edge = lastEdge;
+        if (edge.peer != source || stream != lastStream) {
+            edge = turnTo(source, stream);
+            if (edge == null) {
+                return;
+            }
         }
-        (isSystem(tuple.getSourceStreamId()) ? systemEdges : userEdges).count(source, tuple.getValues());
-        tally.addAsOwner(Tally.EXECUTED, 1);
+        edge.tuples++;
+        if (--edge.untilSample < 0) {
+            edge.sized(sizer.size(tuple.getValues()));
+        }
         // Storm says -1, or nothing, where it took no sample
         if (latencyMs != null && latencyMs >= 0) {
             tally.addAsOwner(Tally.EXECUTE_MS, latencyMs);
@@ -62,9 +84,47 @@ final class TaskCounters {
         }
     }
 
+    /**
+     * The edge of another source or stream than last time; null for what is not counted: ticks and the like, made in this
+     * very worker by no task that is placed. Streams are told apart by reference first: Storm hands out the same strings.
+     */
+    private Edge turnTo(int source, String stream) {
+        tally.claim();
+        EdgeTable table;
+        if (stream == userStream) {
+            table = userEdges;
+        } else if (stream == systemStream) {
+            table = systemEdges;
+        } else if (isSystem(stream)) {
+            systemStream = stream;
+            table = systemEdges;
+        } else {
+            userStream = stream;
+            table = userEdges;
+        }
+        Edge edge = source == Constants.SYSTEM_TASK_ID ? null : table.edge(source);
+        if (edge != null) {
+            lastEdge = edge;
+            lastStream = stream;
+        }
+        return edge;
+    }
+
     void emitted(String stream, List<Object> values, Collection<Integer> targets) {
-        boolean system = isSystem(stream);
-        if (system && stream.equals(Acker.ACKER_INIT_STREAM_ID) && tally.onOwner()) {
+        if (stream == countedStream) {
+            tally.add(Tally.EMITTED, 1);
+        } else if (stream != passedOverStream) {
+            emittedElsewhere(stream, values, targets);
+        }
+    }
+
+    private void emittedElsewhere(String stream, List<Object> values, Collection<Integer> targets) {
+        if (!isSystem(stream) || systemComponent) {
+            countedStream = stream;
+            tally.add(Tally.EMITTED, 1);
+        } else if (!stream.equals(Acker.ACKER_INIT_STREAM_ID)) {
+            passedOverStream = stream;
+        } else if (tally.onOwner()) {
             // Storm shows a hook nothing of what a spout receives; but the acker that it registers a tuple with will
             // send one tuple back, so that is counted here.
             for (Integer acker : targets) {
@@ -72,9 +132,6 @@ final class TaskCounters {
                     systemEdges.count(acker, values);
                 }
             }
-        }
-        if (!system || systemComponent) {
-            tally.add(Tally.EMITTED, 1);
         }
     }
 
@@ -87,6 +144,7 @@ final class TaskCounters {
     }
 
     void spoutAcked(Long latencyMs) {
+        tally.claim();
         tally.addAsOwner(Tally.ACKED, 1);
         if (latencyMs != null && latencyMs >= 0) {
             tally.addAsOwner(Tally.COMPLETE_MS, latencyMs);

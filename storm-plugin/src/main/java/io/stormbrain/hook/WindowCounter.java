@@ -18,6 +18,7 @@ final class WindowCounter {
     private final ShellCpu shellCpu;
     private final Map<EdgeKey, long[]> edgesBefore = new HashMap<>();
     private final Map<Integer, long[]> talliesBefore = new HashMap<>();
+    private final Map<Integer, Long> executedBefore = new HashMap<>();
     private long sequence;
     private long startMs;
 
@@ -68,7 +69,9 @@ final class WindowCounter {
             before = new long[now.length];
         }
         TaskLoad load = new TaskLoad(counters.task, counters.component, threadCpu.millis(counters.executor));
-        load.setExecuted(now[Tally.EXECUTED] - before[Tally.EXECUTED]);
+        long executed = counters.executedTuples();
+        Long executedThen = executedBefore.put(counters.task, executed);
+        load.setExecuted(executed - (executedThen == null ? 0 : executedThen));
         load.setEmitted(now[Tally.EMITTED] - before[Tally.EMITTED]);
         load.setAcked(now[Tally.ACKED] - before[Tally.ACKED]);
         load.setFailed(now[Tally.FAILED] - before[Tally.FAILED]);
