@@ -1,16 +1,17 @@
 """The portfolio: every algorithm, many METIS starts and local search under one deadline θ.
 
 No single heuristic wins (DESIGN.md, "Facts measured"), so ``auto`` runs them all and keeps the
-best by the one order of ``objective``: it is never worse than any member that finishes in time,
-nor than what runs now. In the order of events:
+best by the one order of ``objective``: it is never worse than any of them, nor than what
+runs now; ``auto_parts.portfolio`` says why. In the order of events:
 
-1. What runs now is the first candidate, then a greedy and a METIS placement, polished; if they
-   are not proven to be best, the exact solver gets a go at small problems.
-2. The heuristics run as members beside us: in warm worker processes (``auto_parts.pool``), where
-   one that hangs is ended at the deadline, or, for small problems without a warm pool, in a thread
-   that is left behind. Whatever they find is also polished by local search.
-3. Meanwhile METIS starts from many numberings of the graph, both objectives, each polished.
-4. Annealing from the best few until the deadline.
+1. What runs now is the first candidate.
+2. All algorithms start as members beside us, with the same seed, θ and parameters as alone: in
+   warm worker processes (``auto_parts.pool``), where one that hangs is ended at the deadline, or
+   in threads that are left behind. What they find is a candidate; what is good is improved.
+3. ``localsearch`` runs in our own thread, step by step as it does alone.
+4. METIS starts from many numberings of the graph, both objectives, each polished; then annealing
+   and combining of the best few until the deadline, and the same on the other core with other
+   random numbers. If the exact solver proves the incumbent, all ends at once.
 
 With a current placement, gain is weighed against moved executors and restarted workers (prices in
 ``objective``), and ``max_moves`` gives the best plan found within that cap.
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 import time
 
+from brain import calibration
 from brain.algorithms.auto_parts import pool as pools
 from brain.algorithms.auto_parts.portfolio import Portfolio
 from brain.algorithms.localsearch_parts.warmup import warm_up
@@ -37,6 +39,8 @@ from brain.model import Options, Placement, Problem, Result
 def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
     """``auto``; loading compiled functions, where ``warm`` was not called, is not part of θ."""
     warm_up()
+    if "steps" not in options.params and options.theta > 0:
+        calibration.table()  # once for a machine; I-Scheduler alone would measure it too
     begin = time.perf_counter()
     portfolio = Portfolio(problem, current, options, begin)
     if "steps" in options.params:

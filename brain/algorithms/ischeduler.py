@@ -44,6 +44,8 @@ from brain.algorithms.parts.workspace import Workspace
 from brain.calibration import find_threshold
 from brain.model import UNPLACED, Options, Placement, Problem, Result
 
+SOLVER_SHARE = 0.6
+"""Of θ for SOLVE_MODEL, the same alone as within ``auto``."""
 MOST_COLUMNS = 8000
 """Limits on the model's size; beyond it the direct mapping is used."""
 
@@ -60,7 +62,7 @@ def solve(problem: Problem, current: Placement | None, options: Options) -> Resu
         mine = np.flatnonzero(units.topology == t)
         group[mine] = np.arange(len(mine))
         own = fused_units(units, group)
-        deadline = begin + options.theta
+        deadline = begin + SOLVER_SHARE * options.theta
         chosen, steps = _first_level(work, own, limits, deadline)
         node[mine] = chosen
         trace.append({"topology": problem.topologies[t].id, **steps})

@@ -10,18 +10,27 @@ With a current placement the search starts there, counts ``move_cost`` and ``res
 every step (see ``objective``), and never goes beyond ``max_moves``: the result is the best plan
 found within that cap. Without one it starts from METIS.
 
-Parameters: ``steps`` (annealing proposals instead of θ: repeatable), ``move_cost``,
+θ buys a number of annealing proposals that depends on the problem alone (``steps_for``), about a
+quarter of θ on a common core: the same problem, seed and θ give the same placement, here and as
+the first member of ``auto``. Only a machine so slow that θ itself runs out cuts it short, and
+``details["cut_off"]`` then says so.
+
+Parameters: ``steps`` (annealing proposals in place of what θ buys), ``move_cost``,
 ``restart_cost``, ``move_share``, ``restart_share``, ``start`` (metis, current, empty).
 """
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brain.algorithms.localsearch_parts.driver import Search
+from brain.algorithms.localsearch_parts.state import DENSE_TIES
 from brain.algorithms.localsearch_parts.warmup import warm_up
 from brain.algorithms.objective import Prices, order
 from brain.algorithms.parts.finish import conclude
@@ -40,24 +49,64 @@ def solve(problem: Problem, current: Placement | None, options: Options) -> Resu
     """``localsearch``; compiling or loading its functions is not counted against θ."""
     warm_up()
     begin = time.perf_counter()
-    work = Workspace(problem, current, options)
-    if len(work.units) == 0 or not work.limits.usable.any():
-        return conclude(work, "localsearch", settle(work, Prices(), work.current_node))
-    prices = Prices.of(work)
-    search = make_search(work, prices)
-    kind = work.choice("start", "metis" if current is None else "current", STARTS)
-    search.load(start_nodes(work, kind))
-    search.polish()
-    cost_before = search.cost()
+    deadline = begin + max(0.9 * options.theta, LEAST_SECONDS)
     if "steps" in options.params:
-        search.anneal(int(work.number("steps", 0, 0, 1e12)), warm=0.5, cold=0.1)
-    else:
-        search.anneal(10**15, deadline=begin + 0.9 * options.theta, warm=0.5, cold=0.1)
-    details = {"polished": cost_before, "annealed": search.cost()}
-    placement = settle(work, prices, work.units.scatter(search.node))
+        deadline = math.inf
+    work = Workspace(problem, current, options)
+    found = search_nodes(work, Prices.of(work), lambda: time.perf_counter() > deadline)
+    return result_of(work, Prices.of(work), found)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the search left each unit; ``cut_off`` if it was told to stop before its end."""
+
+    node: NDArray[np.int32]
+    polished: float = 0.0
+    annealed: float = 0.0
+    cut_off: bool = False
+
+
+def search_nodes(work: Workspace, prices: Prices, expired: Callable[[], bool]) -> Found:
+    """The whole search over nodes; the same for the same problem and options unless cut off."""
+    if len(work.units) == 0 or not work.limits.usable.any():
+        return Found(work.units.gather(work.current_node))
+    search = make_search(work, prices)
+    kind = work.choice("start", "metis" if work.current is None else "current", STARTS)
+    search.load(start_nodes(work, kind))
+    search.polish(expired)
+    before = search.cost()
+    if before > search.noise:
+        search.anneal(steps_for(work), warm=1.5, cold=0.1, expired=expired)
+    return Found(search.node, before, search.cost(), expired())
+
+
+def result_of(work: Workspace, prices: Prices, found: Found) -> Result:
+    """The result of ``localsearch`` for what its search found."""
+    details = {"polished": found.polished, "annealed": found.annealed, "cut_off": found.cut_off}
+    placement = settle(work, prices, work.units.scatter(found.node))
     return conclude(work, "localsearch", placement, details=details)
 
 
+def steps_for(work: Workspace) -> int:
+    """Annealing proposals: ``steps`` if given, else what θ buys on a graph of this density."""
+    if "steps" in work.options.params:
+        return int(work.number("steps", 0, 0, 1e12))
+    units = work.units
+    degree = units.graph.edges / max(len(units), 1)
+    table = len(units) * len(work.limits.usable) <= DENSE_TIES
+    per_second = STEPS_A_SECOND if table and work.current is None else STEPS_A_SECOND / 8
+    per_second /= 1.0 + degree / 64.0
+    return int(per_second * min(max(work.options.theta, 0.0), MOST_SECONDS))
+
+
+LEAST_SECONDS = 0.5
+"""A small θ buys few steps, but those are done."""
+STEPS_A_SECOND = 1_200_000
+"""A common core does five times as many: the rest of θ is for a slow or busy one. An eighth where
+a step costs more: without a table of ties, or with moves and restarts to be priced."""
+MOST_SECONDS = 600.0
+"""Of θ that buy steps; annealing for longer gains nothing."""
 STARTS = ("metis", "current", "empty")
 MOST_RELABELLED = 2000
 """Nodes up to which parts are matched to nodes; matching is cubic."""

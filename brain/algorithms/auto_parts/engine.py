@@ -26,20 +26,26 @@ GREEDY = 3_000_000
 class Engine:
     """Works on the nodes of units; ``best`` is what has come out so far."""
 
-    def __init__(self, work: Workspace, prices: Prices) -> None:
+    def __init__(self, work: Workspace, prices: Prices, first_seed: int = 0) -> None:
+        """METIS starts are numbered from ``first_seed``; 0 is what ``localsearch`` starts from."""
         self.work = work
         self.prices = prices
-        self.search = make_search(work, prices)
+        self.search = make_search(work, prices, seed=work.options.seed + first_seed)
         self.best: Nodes | None = None
         self.best_rank: tuple[int, float] = (len(work.units) + 1, np.inf)
         self.population: list[tuple[tuple[int, float], Nodes]] = []
         self.capped = work.current is not None and work.options.max_moves is not None
-        self._next_seed = 0
+        self._next_seed = first_seed if first_seed or work.current is not None else 1
 
     def offer(self, wish: Nodes, expired: Expired, *, tight: bool = False) -> bool:
         """Repairs and polishes a placement of units; True if it is the best so far."""
         self.search.load(wish, tight=tight)
         self.search.polish(expired)
+        return self._keep()
+
+    def adopt(self, node: Nodes) -> bool:
+        """Takes in a placement of units as it is, repaired only where it breaks a limit."""
+        self.search.load(node)
         return self._keep()
 
     def _keep(self) -> bool:
@@ -75,6 +81,15 @@ class Engine:
         imbalance = (1.03, self._slack(), 1.01)[number % 3]
         seed = self.work.options.seed + number
         self.offer(metis_start(self.work, seed, objective, imbalance), expired)
+
+    def seeds_until(self, end: float, expired: Expired, most: int = 24) -> None:
+        """METIS starts until a time (``time.perf_counter``), at most so many."""
+        if self.capped:
+            return
+        for _ in range(most):
+            if expired() or time.perf_counter() > end:
+                return
+            self.next_seed(expired)
 
     def _slack(self) -> float:
         """How uneven parts may be: what the nodes have free over what is asked for."""

@@ -7,10 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from brain.algorithms import registry
 from brain.algorithms.registry import Algorithm
 from brain.errors import BadInput
 from brain.model import Options, Placement, Problem, Result
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What a second engine found: nodes of units, the best first."""
+
+    population: tuple[NDArray[np.int32], ...]
+
+
+Answer = Result | Explored | str
+"""Of a job: its result, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +36,7 @@ class Job:
     options: Options
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    def run(self, problem: Problem, current: Placement | None) -> Result:
+    def run(self, problem: Problem, current: Placement | None) -> Result | Explored:
         solve = find(self.algorithm)
         options = replace(self.options, params={**self.options.params, **self.params})
         return solve(problem, current, options)

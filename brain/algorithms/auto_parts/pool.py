@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import brain
-from brain.algorithms.auto_parts.jobs import Job
-from brain.model import Placement, Problem, Result
+from brain.algorithms.auto_parts.jobs import Answer, Job
+from brain.model import Placement, Problem
 
 WORKERS = 2
 
@@ -111,14 +111,14 @@ class Pool:
                 self._replace_dead()
         return True
 
-    def collect(self, timeout: float) -> list[tuple[int, Result | str]]:
+    def collect(self, timeout: float) -> list[tuple[int, Answer]]:
         """Results that have come in, waiting up to ``timeout`` for the first."""
         found = self._read(max(timeout, 0.0))
         self._feed()
         return found
 
-    def _read(self, timeout: float) -> list[tuple[int, Result | str]]:
-        results: list[tuple[int, Result | str]] = []
+    def _read(self, timeout: float) -> list[tuple[int, Answer]]:
+        results: list[tuple[int, Answer]] = []
         by_connection: dict[Any, Worker] = {w.connection: w for w in self._workers if w.alive}
         for connection in wait(list(by_connection), timeout) if by_connection else []:
             worker = by_connection[connection]

@@ -1,7 +1,8 @@
-"""Members in a thread of this process, for small problems when no worker process is warm.
+"""Members in threads of this process, where no worker process is warm.
 
 A thread cannot be ended, only left behind; it is a daemon and dies with the process. That is
-right for a command that ends soon. A service warms the pool at its start and uses that.
+right for a command that ends soon, and for a service whose solver is a process of its own. The
+compiled search and the exact solver let go of the interpreter's lock, so threads do run at once.
 """
 
 from __future__ import annotations
@@ -9,22 +10,24 @@ from __future__ import annotations
 import queue
 import threading
 
-from brain.algorithms.auto_parts.jobs import Job
-from brain.model import Placement, Problem, Result
+from brain.algorithms.auto_parts.jobs import Answer, Job
+from brain.model import Placement, Problem
+
+THREADS = 2
 
 
 class ThreadRunner:
-    """Runs jobs one after the other in one background thread."""
+    """Runs jobs in the order they are submitted, two at a time."""
 
     def __init__(self, problem: Problem, current: Placement | None) -> None:
         self._problem = problem
         self._current = current
         self._jobs: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
-        self._results: queue.SimpleQueue[tuple[int, Result | str]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
         self._stop = threading.Event()
         self.open_jobs = 0
-        self._thread = threading.Thread(target=self._work, name="auto-members", daemon=True)
-        self._thread.start()
+        for number in range(THREADS):
+            threading.Thread(target=self._work, name=f"auto-members-{number}", daemon=True).start()
 
     def _work(self) -> None:
         while (entry := self._jobs.get()) is not None and not self._stop.is_set():
@@ -38,8 +41,8 @@ class ThreadRunner:
         self.open_jobs += 1
         self._jobs.put((number, job))
 
-    def collect(self, timeout: float) -> list[tuple[int, Result | str]]:
-        found: list[tuple[int, Result | str]] = []
+    def collect(self, timeout: float) -> list[tuple[int, Answer]]:
+        found: list[tuple[int, Answer]] = []
         while self.open_jobs:
             try:
                 wait = timeout if not found else 0.0
@@ -52,6 +55,7 @@ class ThreadRunner:
         return found
 
     def leave(self) -> None:
-        """Lets the thread end after the job it is on."""
+        """Lets each thread end after the job it is on."""
         self._stop.set()
-        self._jobs.put(None)
+        for _ in range(THREADS):
+            self._jobs.put(None)

@@ -119,16 +119,18 @@ class Search:
         deadline: float | None = None,
         warm: float = 1.0,
         cold: float = 0.05,
+        expired: Callable[[], bool] = lambda: False,
     ) -> None:
         """Cools from ``warm`` to ``cold`` (in mean edge weights) over ``steps`` proposals, or
-        over the time until ``deadline`` (``time.perf_counter``), then polishes."""
+        over the time until ``deadline`` (``time.perf_counter``), then polishes. ``expired`` may
+        end it early; until then it changes nothing."""
         done, begin = 0, time.perf_counter()
         hot, ratio = warm * self.scale, cold / warm
         share = 0.0
-        while share < 1.0:
+        while share < 1.0 and done < steps and not expired():
             if deadline is None:
                 chunk = min(CHUNK, steps - done)
-                following = (done + chunk) / max(steps, 1)
+                following = (done + chunk) / steps
             else:
                 chunk = CHUNK
                 following = (time.perf_counter() - begin) / max(deadline - begin, 1e-6)
@@ -137,6 +139,6 @@ class Search:
                 self.net, self.live, chunk, hot * ratio**share, hot * ratio ** min(following, 1.0)
             )
             done, share = done + chunk, following
-            if done >= steps:
-                break
-        self.polish(lambda: deadline is not None and time.perf_counter() > deadline + 0.05)
+        self.polish(
+            lambda: expired() or (deadline is not None and time.perf_counter() > deadline + 0.05)
+        )

@@ -8,24 +8,8 @@ import numba
 import numpy as np
 
 NOWHERE = -1
-
-
-@numba.njit(cache=True, nogil=True)
-def random_below(live, n):  # type: ignore[no-untyped-def]
-    """A number 0 … n-1 (xorshift64*: the same for a seed on every machine and thread)."""
-    x = live.rng[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    live.rng[0] = x
-    high = (x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33)
-    return np.int64(high) % n
-
-
-@numba.njit(cache=True, nogil=True)
-def random_unit(live):  # type: ignore[no-untyped-def]
-    """A number in [0, 1)."""
-    return random_below(live, 2147483647) / 2147483647.0
+SLACK = 1e-6
+"""Quick checks leave so much to the exact ones, whose sums are rounded in another order."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -171,6 +155,9 @@ def try_move(net, live, u, n, limit):  # type: ignore[no-untyped-def]
     change = tie(net, live, u, a) - tie(net, live, u, n)
     if change > limit and net.price[0] == 0.0 and net.price[1] == 0.0:
         return np.inf
+    # Most proposals end here: a full node is seen before anything is taken and put back.
+    if net.cpu[u] > live.cpu_free[n] or net.memory[u] > live.memory_free[n]:
+        return np.inf
     before = _disturbance(net, live, t, a, n)
     take(net, live, u)
     if not fits(net, live, u, n):
@@ -202,6 +189,12 @@ def try_swap(net, live, u, v, limit):  # type: ignore[no-untyped-def]
     change = swap_change(net, live, u, v)
     priced = net.price[0] != 0.0 or net.price[1] != 0.0
     if change > limit and not priced:
+        return np.inf
+    more = net.cpu[u] - net.cpu[v]
+    if more - SLACK > live.cpu_free[b] or -more - SLACK > live.cpu_free[a]:
+        return np.inf
+    more = net.memory[u] - net.memory[v]
+    if more - SLACK > live.memory_free[b] or -more - SLACK > live.memory_free[a]:
         return np.inf
     tu, tv = np.int64(net.topology[u]), np.int64(net.topology[v])
     before = _disturbance(net, live, tu, a, b)

@@ -7,8 +7,7 @@ import numpy as np
 
 from brain.algorithms.localsearch_parts.moves import (
     NOWHERE,
-    random_below,
-    random_unit,
+    SLACK,
     swap_change,
     tie,
     try_move,
@@ -97,35 +96,69 @@ def anneal(net, live, steps, warm, cold):  # type: ignore[no-untyped-def]
 
     A proposal takes a random unit towards a node where it has a neighbour: a move if there is
     room, else a swap with somebody there. Returns the change of cost.
+
+    Nine of ten proposals cost too much or meet a full node. They are seen to here, on plain
+    arrays; only the others go through ``try_move`` and ``try_swap``, which know every limit.
     """
-    units = live.node.shape[0]
-    nodes = live.head.shape[0]
+    indptr, indices, weight, node = net.indptr, net.indices, net.weight, live.node
+    cpu, memory = net.cpu, net.memory
+    cpu_free, memory_free = live.cpu_free, live.memory_free
+    head, after, ties = live.head, live.after, live.ties
+    units, nodes = np.uint64(node.shape[0]), np.uint64(head.shape[0])
+    quick = ties.shape[0] > 0 and net.price[0] == 0.0 and net.price[1] == 0.0
     total = 0.0
     cooling = (cold / warm) ** (1.0 / max(steps, 1))
     heat = warm
+    low = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    x = live.rng[0]
     for _ in range(steps):
         heat *= cooling
-        u = random_below(live, units)
-        a = np.int64(live.node[u])
-        degree = net.indptr[u + 1] - net.indptr[u]
+        x ^= x >> np.uint64(12)
+        x ^= x << np.uint64(25)
+        x ^= x >> np.uint64(27)
+        draw = x * np.uint64(0x2545F4914F6CDD1D)
+        u = np.int64(((draw >> half) * units) >> half)
+        a = np.int64(node[u])
+        first = indptr[u]
+        degree = indptr[u + 1] - first
         if a == NOWHERE or degree == 0:
             continue
-        n = np.int64(live.node[net.indices[net.indptr[u] + random_below(live, degree)]])
-        if random_below(live, 64) == 0:
-            n = random_below(live, nodes)
+        i = first + np.int64(((draw & low) * np.uint64(degree)) >> half)
+        x ^= x >> np.uint64(12)
+        x ^= x << np.uint64(25)
+        x ^= x >> np.uint64(27)
+        draw = x * np.uint64(0x2545F4914F6CDD1D)
+        # The heavier of two neighbours: that is where most of the gain is.
+        j = first + np.int64(((draw & low) * np.uint64(degree)) >> half)
+        n = np.int64(node[indices[j if weight[j] > weight[i] else i]])
+        if draw >> np.uint64(58) == 0:
+            n = np.int64(((draw & low) * nodes) >> half)
         if n in (a, NOWHERE):
             continue
-        limit = -heat * math.log(1.0 - random_unit(live))
-        change = try_move(net, live, u, n, limit)
+        limit = -heat * math.log(1.0 - np.float64(draw >> np.uint64(11)) / 9007199254740992.0)
+        gain = 0.0
+        change = np.inf
+        if quick:
+            gain = ties[u, a] - ties[u, n]
+        if not quick or (gain <= limit and cpu[u] <= cpu_free[n] and memory[u] <= memory_free[n]):
+            change = try_move(net, live, u, n, limit)
         if change == np.inf:
-            v = np.int64(live.head[n])
+            v = np.int64(head[n])
             if v == NOWHERE:
                 continue
-            skip = random_below(live, 8)
-            while skip > 0 and live.after[v] != NOWHERE:
-                v = np.int64(live.after[v])
-                skip -= 1
+            skip = (draw >> np.uint64(3)) & np.uint64(7)
+            while skip > 0 and after[v] != NOWHERE:
+                v = np.int64(after[v])
+                skip -= np.uint64(1)
+            # The edge between the two only adds to this.
+            if quick and gain + ties[v, n] - ties[v, a] > limit:
+                continue
+            more = cpu[u] - cpu[v]
+            if more - SLACK > cpu_free[n] or -more - SLACK > cpu_free[a]:
+                continue
             change = try_swap(net, live, u, v, limit)
         if change != np.inf:
             total += change
+    live.rng[0] = x
     return total

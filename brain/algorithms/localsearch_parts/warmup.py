@@ -12,6 +12,7 @@ import threading
 import numpy as np
 
 from brain.algorithms.localsearch_parts.driver import Search
+from brain.algorithms.online_phase import Bins, assign_pairs
 from brain.algorithms.parts.limits import Limits
 from brain.algorithms.parts.units import Units
 from brain.model import CommGraph, Node, Problem, Topology
@@ -26,7 +27,7 @@ def is_warm() -> bool:
 
 
 def warm_up() -> None:
-    """Compiles or loads everything that local search needs, once per process."""
+    """Compiles or loads everything that local search and ``online`` need, once per process."""
     global _warm
     with _lock:
         if _warm:
@@ -47,4 +48,7 @@ def warm_up() -> None:
         search.load(np.array([0, 1, 0, 1], dtype=np.int32))
         search.polish()
         search.anneal(10)
+        bins = Bins(np.ones(four), np.full(2, 4.0), np.full(2, four, dtype=np.int64))
+        assign_pairs(graph.symmetric, bins, np.ones(four, dtype=bool))
+        bins.least_loaded(0)
         _warm = True
