@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +16,8 @@ from brain.errors import StormbrainError
 from brain.idl import wire
 from brain.idl.checked import message_reader, writer
 from brain.plans.election import read_leader
-from brain.service.framing import read_frame, write_frame
+from brain.service.framing import Disconnected, read_frame, write_frame
+from brain.service.tls import ENVIRONMENT, TlsFiles
 
 CONNECT_SECS = 5.0
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -58,19 +60,44 @@ def leader_address(client: KazooClient, root: str) -> str:
     return leader.address
 
 
-def call_brain(address: str, method: str, *args: Any, timeout: float = 10.0) -> Any:
-    """One call to a brain's Thrift door."""
+def call_brain(
+    address: str, method: str, *args: Any, timeout: float = 10.0, tls: TlsFiles | None = None
+) -> Any:
+    """One call to a brain's Thrift door; TLS by ``tls``, else by STORMBRAIN_TLS_*, else none."""
     host, _, port = address.rpartition(":")
+    files = tls or TlsFiles.from_environment()
     try:
-        with socket.create_connection((host, int(port)), timeout=CONNECT_SECS) as sock:
+        with _connected(host.strip("[]"), int(port), files) as sock:
             sock.settimeout(timeout)
             write_frame(sock, _request(method, args))
             answer = read_frame(sock, MAX_ANSWER_BYTES)
+    except ssl.SSLError as e:
+        raise StormbrainError(
+            f"the brain at {address} and this side do not agree on TLS: "
+            f"{getattr(e, 'verify_message', '') or e.reason or e}",
+            f"compare {', '.join(ENVIRONMENT.values())} with the brain's brain.scheduler.tls.*",
+        ) from None
+    except (Disconnected, ConnectionResetError):
+        raise StormbrainError(
+            f"the brain at {address} closed the connection",
+            "its log says why; does it want TLS (STORMBRAIN_TLS_CA, _CERT, _KEY)?",
+        ) from None
     except (OSError, ValueError) as e:
         raise StormbrainError(
             f"the brain at {address} does not answer: {e}", "is `stormbrain serve` running there?"
         ) from None
     return _reply(method, answer)
+
+
+def _connected(host: str, port: int, files: TlsFiles | None) -> socket.socket:
+    sock = socket.create_connection((host, port), timeout=CONNECT_SECS)
+    if files is None:
+        return sock
+    try:
+        return files.client_context().wrap_socket(sock, server_hostname=host)
+    except BaseException:
+        sock.close()
+        raise
 
 
 def _request(method: str, args: tuple[Any, ...]) -> bytes:

@@ -175,6 +175,43 @@ _ALL = (
         _text,
         "plugin, hook, brain",
     ),
+    Key(
+        "brain.scheduler.tls.ca",
+        None,
+        "path",
+        "PEM file of the authorities whose certificates are believed; with it all connections to "
+        "the brain are TLS, and both sides must show a certificate.",
+        _C,
+        _text,
+        "plugin, hook, brain",
+    ),
+    Key(
+        "brain.scheduler.tls.cert",
+        None,
+        "path",
+        "PEM file of this side's certificate and its chain.",
+        _C,
+        _text,
+        "plugin, hook, brain",
+    ),
+    Key(
+        "brain.scheduler.tls.key",
+        None,
+        "path",
+        "PEM file of this side's private key (PKCS#8, no password).",
+        _C,
+        _text,
+        "plugin, hook, brain",
+    ),
+    Key(
+        "brain.scheduler.tls.verify.host",
+        True,
+        "",
+        "Whether the brain's certificate must be for the host that was dialled.",
+        _C,
+        _flag,
+        "plugin, hook, brain",
+    ),
     # --- the brain as a service
     Key(
         "brain.scheduler.max.connections",

@@ -10,14 +10,18 @@ from brain.errors import StormbrainError
 from brain.idl import wire
 from brain.service.inspect import Inspector
 from brain.service.json_text import json_text
+from brain.service.tls import TlsFiles
 
 FORWARD_SECS = 90.0
 
 
 class Answers:
-    def __init__(self, inspector: Inspector, token: str | None) -> None:
+    def __init__(
+        self, inspector: Inspector, token: str | None, tls: TlsFiles | None = None
+    ) -> None:
         self._inspector = inspector
         self._token = token or ""
+        self._tls = tls
 
     def ask(self, question: str, arguments: dict[str, Any]) -> tuple[int, str]:
         """HTTP status and JSON text; errors are ``{"error": …, "field": …}``."""
@@ -40,7 +44,7 @@ class Answers:
             return 503, json_text(standby)
         try:
             answer: str = call_brain(
-                leader, "ask", self._token, question, arguments, timeout=FORWARD_SECS
+                leader, "ask", self._token, question, arguments, timeout=FORWARD_SECS, tls=self._tls
             )
         except StormbrainError as e:
             return 503, json_text({**standby, "error": e.message})

@@ -57,7 +57,7 @@ class Dashboard:
     ) -> None:
         self.runtime = runtime
         self.token = token
-        self.answers = Answers(runtime.inspector, token)
+        self.answers = Answers(runtime.inspector, token, runtime.tls)
         self.assets = _load_assets()
         try:
             self._server = _Server((host, port), self)

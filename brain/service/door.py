@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import ssl
 import threading
+import time
 from typing import Any, Protocol
 
 from thriftpy2.thrift import TApplicationException, TMessageType
@@ -17,11 +19,15 @@ from thriftpy2.thrift import TApplicationException, TMessageType
 from brain.idl import wire
 from brain.idl.checked import NotValid, message_reader, require, writer
 from brain.service.framing import Disconnected, FrameTooLarge, read_frame, write_frame
+from brain.service.tls import ServerTls, refusal
 
 log = logging.getLogger(__name__)
 
 IDLE_SECS = 120.0
 """Shims come every few seconds, workers each window; a peer silent for longer is gone."""
+HANDSHAKE_SECS = 10.0
+TELL_SECS = 1.0
+"""Between two log lines about broken connections."""
 
 
 class Handler(Protocol):
@@ -35,15 +41,24 @@ class Handler(Protocol):
 
 class Door:
     def __init__(
-        self, handler: Handler, host: str, port: int, max_connections: int, max_frame_bytes: int
+        self,
+        handler: Handler,
+        host: str,
+        port: int,
+        max_connections: int,
+        max_frame_bytes: int,
+        tls: ServerTls | None = None,
     ) -> None:
         self._handler = handler
         self._max_frame_bytes = max_frame_bytes
+        self._tls = tls
         self._places = threading.Semaphore(max_connections)
         self._listener = socket.create_server((host, port), backlog=128)
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False
+        self._told_at = -TELL_SECS
+        self._untold = 0
         self.counters = {"connections": 0, "refused_connections": 0, "broken_requests": 0}
         self._thread = threading.Thread(target=self._accept, name="door", daemon=True)
 
@@ -93,12 +108,15 @@ class Door:
 
     def _serve(self, sock: socket.socket, peer: Any) -> None:
         try:
+            sock = self._secured(sock)
             while True:
                 answer = self._answer(read_frame(sock, self._max_frame_bytes))
                 if answer:
                     write_frame(sock, answer)
-        except (Disconnected, TimeoutError, ConnectionError):
+        except (Disconnected, TimeoutError, ConnectionError, ssl.SSLEOFError):
             pass
+        except ssl.SSLError as e:
+            self._broken(peer, refusal(e))
         except FrameTooLarge as e:
             self._broken(peer, e.message)
         except Exception as e:
@@ -110,9 +128,36 @@ class Door:
             sock.close()
             self._places.release()
 
+    def _secured(self, sock: socket.socket) -> socket.socket:
+        """With TLS configured: the same connection after the handshake, which may not take long."""
+        if self._tls is None:
+            return sock
+        wrapped = self._tls.wrap(sock)
+        with self._lock:
+            self._connections.discard(sock)
+            self._connections.add(wrapped)
+        wrapped.settimeout(HANDSHAKE_SECS)
+        try:
+            wrapped.do_handshake()
+        except BaseException:
+            with self._lock:
+                self._connections.discard(wrapped)
+            wrapped.close()
+            raise
+        wrapped.settimeout(IDLE_SECS)
+        return wrapped
+
     def _broken(self, peer: Any, message: str) -> None:
-        self.counters["broken_requests"] += 1
-        log.warning("connection of %s closed: %s", peer, message[:300])
+        """Told, but not so often that a stranger could fill the disk with it."""
+        with self._lock:
+            self.counters["broken_requests"] += 1
+            now = time.monotonic()
+            if now - self._told_at < TELL_SECS:
+                self._untold += 1
+                return
+            untold, self._untold, self._told_at = self._untold, 0, now
+        more = f" ({untold} more since the last of these lines)" if untold else ""
+        log.warning("connection of %s closed: %s%s", peer, message[:300], more)
 
     def _answer(self, frame: bytes) -> bytes:
         """Decodes a call, makes it, and encodes the answer (empty for a oneway call)."""

@@ -8,6 +8,8 @@ import struct
 from brain.errors import StormbrainError
 
 _HEADER = struct.Struct("!i")
+_TLS_RECORDS = frozenset({0x1603, 0x1503})
+"""How a TLS handshake or alert begins: as a length, over 300 MB."""
 
 
 class FrameTooLarge(StormbrainError):
@@ -21,6 +23,11 @@ class Disconnected(Exception):
 def read_frame(sock: socket.socket, max_bytes: int) -> bytes:
     """One frame's payload. The length is checked before a byte of it is reserved."""
     (size,) = _HEADER.unpack(_read_exactly(sock, _HEADER.size))
+    if size > max_bytes and size >> 16 in _TLS_RECORDS:
+        raise FrameTooLarge(
+            "the peer speaks TLS, but here brain.scheduler.tls.* is not set",
+            "set brain.scheduler.tls.ca, .cert and .key on both sides or on neither",
+        )
     if not 0 < size <= max_bytes:
         raise FrameTooLarge(
             f"frame of {size} bytes refused; at most {max_bytes} are accepted",

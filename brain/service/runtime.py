@@ -39,6 +39,7 @@ from brain.service.inspect import AWAY_AFTER_SECS, Inspector
 from brain.service.profile_store import ProfileStore
 from brain.service.solver import Solver, SolverFailed
 from brain.service.status import status_of
+from brain.service.tls import ServerTls, TlsFiles
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,15 @@ class BrainRuntime:
         self._lock = threading.Lock()
         self._clock = Clock()
         self.core = BrainCore(settings)
-        self.door = Door(self, host, port, settings["max.connections"], settings["max.frame.bytes"])
+        self.tls = TlsFiles.from_settings(settings)
+        self.door = Door(
+            self,
+            host,
+            port,
+            settings["max.connections"],
+            settings["max.frame.bytes"],
+            ServerTls(self.tls) if self.tls else None,
+        )
         bound_host, bound_port = self.door.address
         self.address = advertise or f"{bound_host}:{bound_port}"
         self.id = brain_id or self.address

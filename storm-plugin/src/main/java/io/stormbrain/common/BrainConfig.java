@@ -15,6 +15,7 @@ import org.apache.storm.utils.ObjectReader;
  * @param addresses        {@value #ADDRESS}: explicit {@code host:port[,host:port]}; empty: ask ZooKeeper for the leader
  * @param maxFrameBytes    {@value #MAX_FRAME_BYTES}: larger messages of the brain are refused unread
  * @param token            {@value #TOKEN}: shared secret sent with each request, or null
+ * @param tls              certificates and key, or null for connections without TLS
  */
 public record BrainConfig(
         int deadlineMs,
@@ -23,7 +24,8 @@ public record BrainConfig(
         String zookeeperRoot,
         List<BrainAddress> addresses,
         int maxFrameBytes,
-        String token) {
+        String token,
+        TlsFiles tls) {
 
     public static final String DEADLINE_MS = "brain.scheduler.deadline.ms";
     public static final String CONNECT_TIMEOUT_MS = "brain.scheduler.connect.timeout.ms";
@@ -61,7 +63,8 @@ public record BrainConfig(
                 root,
                 BrainAddress.parseList(text(conf, ADDRESS, "")),
                 number(conf, MAX_FRAME_BYTES, 16 * MIB, 65_536, 1024 * MIB),
-                text(conf, TOKEN, null));
+                text(conf, TOKEN, null),
+                TlsFiles.from(conf));
     }
 
     /** The defaults: what a scheduler with unreadable settings works with. */
@@ -96,6 +99,7 @@ public record BrainConfig(
         return "deadline " + deadlineMs + " ms, connect timeout " + connectTimeoutMs + " ms, fallback " + fallback
                 + ", ZooKeeper root " + zookeeperRoot
                 + ", brain " + (addresses.isEmpty() ? "by leader znode" : addresses.toString())
-                + ", frames up to " + maxFrameBytes + " bytes, token " + (token == null ? "not set" : "set");
+                + ", frames up to " + maxFrameBytes + " bytes, token " + (token == null ? "not set" : "set")
+                + ", TLS " + (tls == null ? "off" : tls.toString());
     }
 }

@@ -9,7 +9,7 @@ import org.apache.thrift.transport.TTransportException;
 import org.apache.thrift.transport.layered.TFramedTransport;
 
 /**
- * One framed connection to a brain. A frame above the bound is refused by its header, before anything is allocated for
+ * One framed connection to a brain, with TLS where that is configured. A frame above the bound is refused by its header, before anything is allocated for
  * it; {@link #close()} may be called from any thread and ends a call that hangs.
  */
 public final class BrainConnection implements AutoCloseable {
@@ -24,10 +24,13 @@ public final class BrainConnection implements AutoCloseable {
     }
 
     /** Prepares a connection; {@link #open()} makes it. */
-    public static BrainConnection to(BrainAddress address, int connectTimeoutMs, int readTimeoutMs, int maxFrameBytes)
+    public static BrainConnection to(BrainAddress address, BrainConfig config, int connectTimeoutMs, int readTimeoutMs)
             throws TTransportException {
+        int maxFrameBytes = config.maxFrameBytes();
         TConfiguration bounds = new TConfiguration(maxFrameBytes, maxFrameBytes, RECURSION_LIMIT);
-        TSocket socket = new TSocket(bounds, address.host(), address.port(), readTimeoutMs, connectTimeoutMs);
+        TTransport socket = config.tls() == null
+                ? new TSocket(bounds, address.host(), address.port(), readTimeoutMs, connectTimeoutMs)
+                : new TlsTransport(bounds, address, config.tls(), connectTimeoutMs, readTimeoutMs);
         return new BrainConnection(address, new TFramedTransport(socket, maxFrameBytes));
     }
 

@@ -129,7 +129,7 @@ final class ReportSender implements AutoCloseable {
     }
 
     private void open(BrainAddress address) throws TException {
-        connection = BrainConnection.to(address, config.connectTimeoutMs(), ANSWER_TIMEOUT_MS, config.maxFrameBytes());
+        connection = BrainConnection.to(address, config, config.connectTimeoutMs(), ANSWER_TIMEOUT_MS);
         connection.open();
     }
 

@@ -112,8 +112,8 @@ final class BrainClient {
     private ScheduleReply askOne(BrainAddress address, ClusterState state, Deadline deadline)
             throws AskFailed, NotLeader {
         try (BrainConnection connection = BrainConnection.to(
-                address, Math.min(config.connectTimeoutMs(), deadline.remainingMs()), deadline.remainingMs(),
-                config.maxFrameBytes())) {
+                address, config, Math.min(config.connectTimeoutMs(), deadline.remainingMs()),
+                deadline.remainingMs())) {
             current = connection;
             connection.open();
             ScheduleReply reply = connection.client().schedule(state);
