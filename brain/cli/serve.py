@@ -73,7 +73,7 @@ def serve(
         timeout=6,
         connection_retry=KazooRetry(max_tries=-1, max_delay=5),
         command_retry=KazooRetry(max_tries=3, max_delay=1),
-        **_credentials(chosen["zookeeper.auth"]),
+        **zookeeper_credentials(chosen["zookeeper.auth"]),
     )
     client.start_async()
     stop = threading.Event()
@@ -104,7 +104,7 @@ def serve(
     client.close()
 
 
-def _credentials(auth: str | None) -> dict[str, Any]:
+def zookeeper_credentials(auth: str | None) -> dict[str, Any]:
     """With credentials, our znodes are ours to write and the shim's to read."""
     if auth is None:
         return {}

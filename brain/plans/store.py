@@ -28,6 +28,7 @@ from kazoo.exceptions import (
 
 from brain.errors import StormbrainError
 from brain.plans.codec import ZNODE_BYTES, UnreadablePlan, decode, encode, manifest_of
+from brain.plans.ownership import take_ownership
 from brain.plans.plan import Plan, StoredPlan
 
 
@@ -46,8 +47,9 @@ class PlanStore:
         self._znode_bytes = znode_bytes
 
     def ensure_layout(self) -> None:
-        for name in ("plans", "proposals", "chunks", "epochs", "decisions"):
+        for name in ("plans", "proposals", "chunks", "epochs", "decisions", "profiles"):
             self._zk.ensure_path(f"{self._root}/{name}")
+        take_ownership(self._zk, self._root)
 
     def read(self, topology_id: str, area: str = "plans") -> StoredPlan | None:
         """The plan, None if there is none; UnreadablePlan if the znode holds something else."""
