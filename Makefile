@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos \
+        bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz \
         test-storm-versions test-compose
 
 help:
@@ -42,6 +42,9 @@ test-python: setup ## unit, property, contract and real-cluster tests
 
 chaos: setup ## breaks a real cluster in every way we know -> benchmarks/results/chaos.json
 	$(BIN)/pytest -m chaos tests/chaos
+
+fuzz: setup ## 100,000 hostile inputs to a brain's Thrift door -> benchmarks/results/fuzz.json
+	$(BIN)/pytest tests/fuzz
 
 test-storm: setup ## only the tests on a real Storm cluster
 	$(BIN)/pytest -m storm
