@@ -1,24 +1,34 @@
-"""What the commands share that ask the leading brain: options, the call, and names of things."""
+"""What the commands share that ask the leading brain: where it is, the call, and options."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 ZooKeeper = Annotated[
     str | None,
-    typer.Option(help="Storm's ZooKeeper: host:port, …", rich_help_panel="Where the brain is"),
+    typer.Option(
+        envvar="STORMBRAIN_ZOOKEEPER",
+        help="Storm's ZooKeeper: host:port, …; without, a local cluster's.",
+        rich_help_panel="Where the brain is",
+    ),
 ]
 Cluster = Annotated[
     str, typer.Option(help="Local cluster to ask.", rich_help_panel="Where the brain is")
 ]
 Root = Annotated[
     str,
-    typer.Option(help="brain.scheduler.zookeeper.root", rich_help_panel="Where the brain is"),
+    typer.Option(
+        envvar="STORMBRAIN_ROOT",
+        help="brain.scheduler.zookeeper.root",
+        rich_help_panel="Where the brain is",
+    ),
 ]
 Token = Annotated[
     str,
@@ -50,43 +60,56 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of everything random
 ROOT = "/stormbrain"
 
 
-def ask(
-    question: str,
-    arguments: dict[str, Any],
-    zookeeper: str | None,
-    cluster: str,
-    root: str,
-    token: str,
-) -> Any:
-    """Asks the leading brain; errors are one line, as all of the CLI's."""
-    from brain.cli.connection import (
-        call_brain,
-        leader_address,
-        zookeeper_client,
-        zookeeper_hosts,
-    )
+@dataclass(frozen=True)
+class BrainAt:
+    """Where the operator says that the leading brain is to be found."""
 
-    with zookeeper_client(zookeeper_hosts(zookeeper, cluster)) as client:
-        address = leader_address(client, root)
-    given = {k: v for k, v in arguments.items() if v is not None}
-    theta = given.get("theta")
-    timeout = 60.0 + 2 * float(theta if theta is not None else 30.0)
-    return json.loads(
-        call_brain(address, "ask", token, question, json.dumps(given), timeout=timeout)
-    )
+    zookeeper: str | None = None
+    cluster: str = "default"
+    root: str = ROOT
+    token: str = ""
 
+    def ask(self, question: str, **arguments: Any) -> Any:
+        """The leading brain's answer; errors are one line, as all of the CLI's."""
+        from brain.cli.connection import call_brain, leader_address, zookeeper_client
 
-def add_row(table: Table, *values: Any) -> None:
-    """Names from outside are text, never markup."""
-    table.add_row(*(Text(str(v)) for v in values))
+        with zookeeper_client(self.zookeeper_hosts) as client:
+            address = leader_address(client, self.root)
+        given = {k: v for k, v in arguments.items() if v is not None}
+        theta = given.get("theta")
+        timeout = 120.0 + 2 * float(theta if theta is not None else 30.0)
+        text = call_brain(address, "ask", self.token, question, json.dumps(given), timeout=timeout)
+        return json.loads(text)
+
+    @property
+    def zookeeper_hosts(self) -> str:
+        from brain.cli.connection import zookeeper_hosts
+
+        return zookeeper_hosts(self.zookeeper, self.cluster)
 
 
-def rate(value: float, unit: str = "bytes/s") -> str:
-    """1.2 MB/s or 300 tuples/s, as fits the unit that costs are measured in."""
-    if unit != "bytes/s":
-        return f"{value:,.0f} {unit}"
-    for name in ("B", "kB", "MB", "GB"):
-        if abs(value) < 1000:
-            return f"{value:.3g} {name}/s"
-        value /= 1000
-    return f"{value:.3g} TB/s"
+_PLACE = (("zookeeper", ZooKeeper), ("cluster", Cluster), ("root", Root), ("token", Token))
+
+
+def asks_brain(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options that say where the brain is; it gets them as ``brain``."""
+
+    @functools.wraps(command)
+    def asking(**values: Any) -> None:
+        place = {name: values.pop(name) for name, _ in _PLACE}
+        command(brain=BrainAt(**place), **values)
+
+    plain = inspect.signature(command, eval_str=True)
+    own = [
+        p.replace(kind=p.KEYWORD_ONLY) for name, p in plain.parameters.items() if name != "brain"
+    ]
+    places = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=getattr(BrainAt, name), annotation=kind
+        )
+        for name, kind in _PLACE
+    ]
+    parameters = [*own, *places]
+    asking.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
+    asking.__annotations__ = {p.name: p.annotation for p in parameters}
+    return asking

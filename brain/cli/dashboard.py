@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from brain.cli.asking import ROOT, Cluster, Root, Token, ZooKeeper, ask
+from brain.cli.asking import BrainAt, asks_brain
 from brain.cli.output import console, progress_console
 from brain.errors import BadInput, StormbrainError
 
@@ -22,18 +22,13 @@ QUIET = (
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(dashboard)
+    app.command()(asks_brain(dashboard))
     app.command("dashboard-shot")(dashboard_shot)
 
 
-def dashboard(
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
-) -> None:
+def dashboard(brain: BrainAt) -> None:
     """Print where the leading brain's dashboard is served."""
-    url = ask("picture", {}, zookeeper, cluster, root, token)["brain"]["dashboard"]
+    url = brain.ask("picture")["brain"]["dashboard"]
     if url is None:
         raise StormbrainError(
             "the leading brain serves no dashboard", "start it with --dashboard 127.0.0.1:8790"

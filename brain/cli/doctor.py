@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from brain.cli.asking import ROOT, AsJson, Cluster, Root, Token, ZooKeeper
+from brain.cli.asking import AsJson, BrainAt, asks_brain
 from brain.cli.output import console, print_json
 
 if TYPE_CHECKING:
@@ -20,24 +20,21 @@ MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(doctor)
+    app.command()(asks_brain(doctor))
 
 
 def doctor(
+    brain: BrainAt,
     nimbus: Annotated[
         str | None, typer.Option(help="Nimbus, host:port; found through ZooKeeper by default.")
     ] = None,
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Check Java, ZooKeeper, Nimbus, storm.yaml, jar, brain, clocks and hook; say what to fix.
 
     Exits with 1 if something fails.
     """
-    checks = examine(nimbus, zookeeper, cluster, root, token)
+    checks = examine(brain, nimbus)
     if as_json:
         print_json([asdict(c) for c in checks])
     else:
@@ -47,33 +44,31 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine(
-    nimbus: str | None, zookeeper: str | None, cluster: str, root: str, token: str
-) -> list[Check]:
+def examine(brain: BrainAt, nimbus: str | None = None) -> list[Check]:
     """All checks in the order of the loop; a broken part does not keep the rest from being told."""
-    from brain.cli.connection import call_brain, zookeeper_client, zookeeper_hosts
+    from brain.cli.connection import call_brain, zookeeper_client
     from brain.doctor import brains, storm
     from brain.doctor.check import fail
     from brain.errors import StormbrainError
 
     checks = [brains.check_java()]
     try:
-        hosts = zookeeper_hosts(zookeeper, cluster)
+        hosts = brain.zookeeper_hosts
         with zookeeper_client(hosts) as client:
-            checks += brains.check_zookeeper(client, hosts, root)
-            found = nimbus or _local_nimbus(zookeeper, cluster) or storm.find_nimbus(client)
-            leader_check, leader = brains.check_leader(client, root)
+            checks += brains.check_zookeeper(client, hosts, brain.root)
+            found = nimbus or _local_nimbus(brain) or storm.find_nimbus(client)
+            leader_check, leader = brains.check_leader(client, brain.root)
     except StormbrainError as e:
         return [*checks, fail("zookeeper", e.message, e.hint or "")]
     of_nimbus, conf = storm.check_nimbus(found)
     checks += of_nimbus
     if conf is not None:
-        checks += storm.check_conf(conf, root)
+        checks += storm.check_conf(conf, brain.root)
     checks.append(leader_check)
     if leader is not None:
         try:
             asked_ms = time.time() * 1000
-            picture = json.loads(call_brain(leader.address, "ask", token, "picture", "{}"))
+            picture = json.loads(call_brain(leader.address, "ask", brain.token, "picture", "{}"))
         except StormbrainError as e:
             checks.append(fail("brain answers", e.message, e.hint or "check --token"))
         else:
@@ -81,12 +76,12 @@ def examine(
     return checks
 
 
-def _local_nimbus(zookeeper: str | None, cluster: str) -> str | None:
-    if zookeeper:
+def _local_nimbus(brain: BrainAt) -> str | None:
+    if brain.zookeeper:
         return None
     from brain.cluster.local import LocalCluster
 
-    return LocalCluster.attach(cluster).nimbus_address
+    return LocalCluster.attach(brain.cluster).nimbus_address
 
 
 def _show(check: Check) -> None:

@@ -9,44 +9,29 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from brain.cli.asking import (
-    ROOT,
-    AsJson,
-    Cluster,
-    Root,
-    Token,
-    Topology,
-    ZooKeeper,
-    add_row,
-    ask,
-    rate,
-)
-from brain.cli.output import console, print_json
+from brain.cli.asking import AsJson, BrainAt, Topology, asks_brain
+from brain.cli.output import add_row, console, print_json
+from brain.units import rate
 
 PARTNERS_SHOWN = 15
 NODES_SHOWN = 20
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(explain)
+    app.command()(asks_brain(explain))
 
 
 def explain(
+    brain: BrainAt,
     topology: Topology,
     executor: Annotated[
         str | None,
         typer.Argument(help="Executor (3-3), task (3) or component; without: the topology."),
     ] = None,
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Why is it here: partners, what every other node would cost, and which constraint binds."""
-    answer = ask(
-        "explain", {"topology": topology, "executor": executor}, zookeeper, cluster, root, token
-    )
+    answer = brain.ask("explain", topology=topology, executor=executor)
     if as_json:
         print_json(answer)
         return

@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from brain.errors import BadInput
 
@@ -21,6 +23,11 @@ def print_json(value: Any) -> None:
     """One JSON document alone on stdout."""
     json.dump(value, sys.stdout, indent=2, default=str)
     sys.stdout.write("\n")
+
+
+def add_row(table: Table, *values: Any) -> None:
+    """Names from outside are text, never markup."""
+    table.add_row(*(Text(str(v)) for v in values))
 
 
 def parse_pairs(pairs: Iterable[str], where: str = "--set") -> dict[str, Any]:

@@ -8,21 +8,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from brain.cli.asking import (
-    ROOT,
-    Algorithm,
-    AsJson,
-    Cluster,
-    Root,
-    Seed,
-    Theta,
-    Token,
-    Topology,
-    ZooKeeper,
-    add_row,
-    ask,
-)
-from brain.cli.output import console, print_json
+from brain.cli.asking import Algorithm, AsJson, BrainAt, Seed, Theta, Topology, asks_brain
+from brain.cli.output import add_row, console, print_json
+from brain.units import rate
 
 SHOWN_DIGEST = 12
 MOVES_SHOWN = 60
@@ -30,11 +18,12 @@ CANDIDATES_SHOWN = 12
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(plan)
-    app.command()(apply)
+    app.command()(asks_brain(plan))
+    app.command()(asks_brain(apply))
 
 
 def plan(
+    brain: BrainAt,
     topology: Topology,
     algorithm: Algorithm = None,
     theta: Theta = None,
@@ -42,26 +31,16 @@ def plan(
     max_moves: Annotated[
         int | None, typer.Option(min=0, help="Most executors that may move.")
     ] = None,
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Dry run: what the brain would do now, as a diff against what runs. Nothing is moved."""
-    answer = ask(
+    answer = brain.ask(
         "plan",
-        {
-            "topology": topology,
-            "algorithm": algorithm,
-            "theta": theta,
-            "seed": seed,
-            "max_moves": max_moves,
-        },
-        zookeeper,
-        cluster,
-        root,
-        token,
+        topology=topology,
+        algorithm=algorithm,
+        theta=theta,
+        seed=seed,
+        max_moves=max_moves,
     )
     if as_json:
         print_json(answer)
@@ -70,18 +49,15 @@ def plan(
 
 
 def apply(
+    brain: BrainAt,
     topology: Topology,
     digest: Annotated[
         str, typer.Argument(help="Of a plan that `plan` showed, or of a proposal (mode advise).")
     ],
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Put exactly the plan in force that was shown, if what it was based on still holds."""
-    answer = ask("apply", {"topology": topology, "digest": digest}, zookeeper, cluster, root, token)
+    answer = brain.ask("apply", topology=topology, digest=digest)
     if as_json:
         print_json(answer)
         return
@@ -104,10 +80,10 @@ def _show(answer: dict[str, Any]) -> None:
     console.print(verdict["reason"], markup=False)
     if answer["waiting"]:
         console.print(f"by itself it does nothing now: {answer['waiting']}", markup=False)
-    console.print(scores_table(answer["before"], answer["after"], "now", "planned"))
+    console.print(scores_table(answer["before"], answer["after"], "now", "planned", answer["unit"]))
     if answer["moves"]:
         console.print(moves_table(answer["moves"], answer["restarts"]))
-    show_candidates(answer.get("details") or {})
+    show_candidates(answer.get("details") or {}, answer["unit"])
     if answer["digest"]:
         short = answer["digest"][:SHOWN_DIGEST]
         console.print(f"digest [bold]{short}[/bold]; to put exactly this in force:")
@@ -118,16 +94,19 @@ def _show(answer: dict[str, Any]) -> None:
         console.print(f"[yellow]·[/yellow] {escape(reason)}")
 
 
-def scores_table(before: dict[str, Any], after: dict[str, Any], one: str, two: str) -> Table:
+def scores_table(
+    before: dict[str, Any], after: dict[str, Any], one: str, two: str, unit: str
+) -> Table:
     table = Table("", one, two, "")
     for column in table.columns[1:]:
         column.justify = "right"
     for name, key in (
-        ("traffic between nodes, a second", "inter_node"),
-        ("traffic between workers, a second", "inter_worker"),
+        ("traffic between nodes", "inter_node"),
+        ("traffic between workers", "inter_worker"),
     ):
         b, a = before[key], after[key]
-        add_row(table, name, f"{b:,.0f}", f"{a:,.0f}", f"{100 * (a - b) / b:+.1f} %" if b else "")
+        change = f"{100 * (a - b) / b:+.1f} %" if b else ""
+        add_row(table, name, rate(b, unit), rate(a, unit), change)
     add_row(table, "imbalance", f"{before['imbalance']:.2f}", f"{after['imbalance']:.2f}", "")
     add_row(table, "executors that move", "", str(after["moved_executors"]), "")
     add_row(table, "workers that restart", "", str(after["restarted_workers"]), "")
@@ -147,7 +126,7 @@ def moves_table(moves: list[dict[str, Any]], restarts: list[str]) -> Table:
     return table
 
 
-def show_candidates(details: dict[str, Any]) -> None:
+def show_candidates(details: dict[str, Any], unit: str) -> None:
     """Algorithms that compare others (auto) list them in ``candidates`` and name the winner."""
     entries = [c for c in details.get("candidates") or () if isinstance(c, dict)]
     if not entries:
@@ -161,7 +140,7 @@ def show_candidates(details: dict[str, Any]) -> None:
         add_row(
             table,
             entry.get("candidate", "?"),
-            "–" if cost is None else f"{cost:,.0f}",
+            "–" if cost is None else rate(cost, unit),
             entry.get("moved_executors", "–"),
             "chosen" if entry.get("candidate") == winner else note or "",
         )

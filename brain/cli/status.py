@@ -9,49 +9,33 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from brain.cli.asking import (
-    ROOT,
-    AsJson,
-    Cluster,
-    Root,
-    Token,
-    Topology,
-    ZooKeeper,
-    add_row,
-    ask,
-    rate,
-)
-from brain.cli.output import console, print_json
+from brain.cli.asking import AsJson, BrainAt, Topology, asks_brain
+from brain.cli.output import add_row, console, print_json
+from brain.units import rate
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(status)
-    app.command()(history)
+    app.command()(asks_brain(status))
+    app.command()(asks_brain(history))
 
 
-def status(
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
-    as_json: AsJson = False,
-) -> None:
+def status(brain: BrainAt, as_json: AsJson = False) -> None:
     """Who leads, which topologies are watched, their cost now, and what was decided last."""
-    answer = ask("picture", {}, zookeeper, cluster, root, token)
+    answer = brain.ask("picture")
     if as_json:
         for topology in answer["topologies"]:
             for long in ("edges", "timeline", "moves", "decisions"):
                 topology.pop(long, None)
         print_json(answer)
         return
-    brain, storm = answer["brain"], answer["storm"]
+    leader, storm = answer["brain"], answer["storm"]
     console.print(
-        f"brain [bold]{escape(brain['id'])}[/bold] {brain['version']} leads, term {brain['term']}; "
-        f"{answer['counters']['reports']:,} reports taken"
+        f"brain [bold]{escape(leader['id'])}[/bold] {leader['version']} leads, "
+        f"term {leader['term']}; {answer['counters']['reports']:,} reports taken"
     )
     console.print(f"Storm: {_storm(storm)}; {len(answer['nodes'])} nodes", markup=False)
-    if brain["dashboard"]:
-        console.print(f"dashboard: {brain['dashboard']}", markup=False)
+    if leader["dashboard"]:
+        console.print(f"dashboard: {leader['dashboard']}", markup=False)
     if not answer["topologies"]:
         console.print("no topology runs")
         return
@@ -62,19 +46,17 @@ def status(
 
 
 def history(
+    brain: BrainAt,
     topology: Topology,
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
     as_json: AsJson = False,
 ) -> None:
     """The latest decisions about a topology, each with its reason. Works without a brain, too."""
-    from brain.cli.connection import zookeeper_client, zookeeper_hosts
+    from brain.cli.connection import zookeeper_client
     from brain.errors import StormbrainError
     from brain.service.decision_log import read_decisions
 
-    with zookeeper_client(zookeeper_hosts(zookeeper, cluster)) as client:
-        path = f"{root.rstrip('/')}/decisions"
+    with zookeeper_client(brain.zookeeper_hosts) as client:
+        path = f"{brain.root.rstrip('/')}/decisions"
         ids = client.get_children(path) if client.exists(path) else []
         wanted = [i for i in ids if i == topology or i.rsplit("-", 2)[0] == topology]
         if not wanted:

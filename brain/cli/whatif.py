@@ -8,30 +8,18 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from brain.cli.asking import (
-    ROOT,
-    Algorithm,
-    AsJson,
-    Cluster,
-    Root,
-    Seed,
-    Theta,
-    Token,
-    Topology,
-    ZooKeeper,
-    add_row,
-    ask,
-)
-from brain.cli.output import console, print_json
+from brain.cli.asking import Algorithm, AsJson, BrainAt, Seed, Theta, Topology, asks_brain
+from brain.cli.output import add_row, console, print_json
 from brain.cli.plan import scores_table
 from brain.errors import BadInput
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(whatif)
+    app.command()(asks_brain(whatif))
 
 
 def whatif(
+    brain: BrainAt,
     topology: Topology,
     add_node: Annotated[
         int, typer.Option("--add-node", min=0, help="So many nodes more, like the largest.")
@@ -45,28 +33,18 @@ def whatif(
     algorithm: Algorithm = None,
     theta: Theta = None,
     seed: Seed = None,
-    zookeeper: ZooKeeper = None,
-    cluster: Cluster = "default",
-    root: Root = ROOT,
-    token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """What would be best with more nodes, fewer nodes or other rates? Never applied."""
-    answer = ask(
+    answer = brain.ask(
         "whatif",
-        {
-            "topology": topology,
-            "add_nodes": add_node,
-            "remove": remove_node or [],
-            "rate": _factor(rate),
-            "algorithm": algorithm,
-            "theta": theta,
-            "seed": seed,
-        },
-        zookeeper,
-        cluster,
-        root,
-        token,
+        topology=topology,
+        add_nodes=add_node,
+        remove=remove_node or [],
+        rate=_factor(rate),
+        algorithm=algorithm,
+        theta=theta,
+        seed=seed,
     )
     if as_json:
         print_json(answer)
@@ -91,7 +69,7 @@ def _show(answer: dict[str, Any]) -> None:
     )
     if answer["without_a_home"]:
         console.print(f"{answer['without_a_home']} executors would lose their node")
-    console.print(scores_table(answer["today"], answer["after"], "today", "then"))
+    console.print(scores_table(answer["today"], answer["after"], "today", "then", answer["unit"]))
     table = Table("node", "CPU points", "limit", "")
     for n in answer["nodes"]:
         limit = n["cpu_limit"]

@@ -14,6 +14,7 @@ from typing import Any
 from brain.config import TopologySettings
 from brain.model import Result, Score, Status
 from brain.plans.plan import Executor, SlotId
+from brain.units import BYTES, rate
 
 
 class Outcome(StrEnum):
@@ -89,11 +90,17 @@ class Situation:
     """Tuples a second of the whole topology."""
     workers: int = 1
     downtime_secs: float = 0.0
+    unit: str = BYTES
+    """What inter-node traffic is measured in."""
 
 
 def judge(situation: Situation, result: Result, settings: TopologySettings) -> tuple[Outcome, str]:
     """Whether a result is worth moving for. Never for something predicted worse."""
     before, after = situation.before, result.score
+
+    def cost(score: Score) -> str:
+        return rate(score.inter_node, situation.unit)
+
     if result.status is Status.INFEASIBLE:
         return Outcome.STAY, f"{result.algorithm} found no placement: {'; '.join(result.reasons)}"
     if result.status is Status.BEST_EFFORT:
@@ -102,7 +109,7 @@ def judge(situation: Situation, result: Result, settings: TopologySettings) -> t
         )
     if not situation.running:
         return Outcome.MOVE, (
-            f"first placement from what was learnt: inter-node traffic {after.inter_node:.4g}"
+            f"first placement from what was learnt: inter-node traffic {cost(after)}"
         )
     if after.moved_executors == 0:
         return Outcome.STAY, "what runs is already the best placement found"
@@ -110,7 +117,7 @@ def judge(situation: Situation, result: Result, settings: TopologySettings) -> t
     if cap is not None and after.moved_executors > cap:
         return Outcome.STAY, f"would move {after.moved_executors} executors, {cap} are allowed"
     words = (
-        f"inter-node traffic {before.inter_node:.4g} → {after.inter_node:.4g}, "
+        f"inter-node traffic {cost(before)} → {cost(after)}, "
         f"{after.moved_executors} executors move, {after.restarted_workers} workers restart"
     )
     if situation.trouble:
@@ -119,7 +126,7 @@ def judge(situation: Situation, result: Result, settings: TopologySettings) -> t
     if after.inter_node > before.inter_node:
         return Outcome.STAY, (
             f"{result.algorithm}'s placement is worse than what runs: inter-node "
-            f"{before.inter_node:.4g} → {after.inter_node:.4g}"
+            f"{cost(before)} → {cost(after)}"
         )
     gain, wanted = gain_percent(before, after), settings["min.gain.percent"]
     if gain <= wanted:
@@ -129,8 +136,8 @@ def judge(situation: Situation, result: Result, settings: TopologySettings) -> t
     saved = situation.saved_tuples * settings["horizon.secs"]
     if saved <= held_up:
         return Outcome.STAY, (
-            f"the move would hold up {held_up:.4g} tuples ({after.restarted_workers} restarts, "
-            f"{situation.downtime_secs:.0f} s each) and save {saved:.4g} between nodes within "
+            f"the move would hold up {held_up:,.0f} tuples ({after.restarted_workers} restarts, "
+            f"{situation.downtime_secs:.0f} s each) and save {saved:,.0f} between nodes within "
             f"{settings['horizon.secs']} s"
         )
     return Outcome.MOVE, f"{words} (-{gain:.1f} %)"

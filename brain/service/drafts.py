@@ -23,7 +23,7 @@ from brain.explain.whatif import Change, changed_rates, changed_view
 from brain.idl import wire
 from brain.model import Options, Result, Score, Status
 from brain.plans.plan import Executor, Plan, SlotId
-from brain.policy.computation import SolveTask
+from brain.policy.computation import SolveTask, unit_of
 from brain.policy.decision import Decision, Trigger, gain_percent, moves_between
 from brain.policy.problem_builder import BuiltProblem, build_problem
 from brain.service.arguments import Arguments
@@ -169,6 +169,7 @@ class Drafts:
             digest = self._keep(plan, kept, base)
         return {
             **_costs(decision.before, result),
+            "unit": unit_of(task.built.problem.graph),
             "digest": digest,
             "why_not_applicable": why_not,
             "kept_secs": KEPT_SECS,
@@ -302,6 +303,7 @@ def _compared(
             load[built.problem.nodes[node].id] += cpu
     return {
         **_costs(score(built.problem, built.current, built.current), result),
+        "unit": unit_of(built.problem.graph),
         "change": str(change),
         "topology_id": task.topology_id,
         "topology_name": task.view.name,

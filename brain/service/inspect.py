@@ -25,6 +25,7 @@ from kazoo.exceptions import KazooException
 from brain.errors import BadInput, StormbrainError
 from brain.explain.topology import explain_executor, explain_topology, find_executors
 from brain.idl import wire
+from brain.policy.computation import unit_of
 from brain.policy.decision import Trigger
 from brain.problems.writer import problem_to_dict
 from brain.service.applying import Applier
@@ -34,6 +35,7 @@ from brain.service.inside import Inside
 from brain.service.json_text import json_text
 from brain.service.picture import brain_to_json, picture
 from brain.service.timeline import STEP_SECS, Timeline
+from brain.units import TUPLES
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +168,7 @@ class Inspector:
                 "topology_name": record.view.name,
                 "mode": record.settings["mode"],
                 "observed_secs": 0.0 if task is None else task.observed_secs,
-                "unit": "tuples/s",
+                "unit": TUPLES,
                 "waiting": waiting,
                 "last_decision": None
                 if decision is None
@@ -183,9 +185,7 @@ class Inspector:
             }
         if task is None:
             raise nothing_measured(name, waiting)
-        graph = task.built.problem.graph
-        if (graph.weight != graph.tuples).any():
-            about["unit"] = "bytes/s"
+        about["unit"] = unit_of(task.built.problem.graph)
         return task.built, about
 
     # ------------------------------------------------------------ the observer
