@@ -8,6 +8,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from brain.cli.asking import AsJson, BrainAt, Topology, asks_brain
 from brain.cli.output import add_row, console, print_json
@@ -39,10 +40,12 @@ def status(brain: BrainAt, as_json: AsJson = False) -> None:
     if not answer["topologies"]:
         console.print("no topology runs")
         return
-    table = Table("topology", "mode", "plan", "between nodes", "best known", "throughput", "state")
+    table = Table("topology", "mode", "plan", "between nodes", "best known", "throughput")
     for t in answer["topologies"]:
-        add_row(table, t["name"], f"{t['mode']}, {t['algorithm']}", _plan(t), *_costs(t), _state(t))
+        add_row(table, t["name"], f"{t['mode']}, {t['algorithm']}", _plan(t), *_costs(t))
     console.print(table)
+    for t in answer["topologies"]:
+        _show_state(t)
 
 
 def history(
@@ -68,16 +71,28 @@ def history(
     if as_json:
         print_json(found)
         return
-    table = Table("time", "topology", "trigger", "algorithm", "outcome", "gain", "reason")
     for d in found:
-        trigger: Any = d.get("trigger") or {}
-        when = time.strftime("%H:%M:%S", time.localtime(int(str(d["time_ms"])) / 1000))
-        gain: Any = d.get("gain_percent")
-        add_row(
-            table, when, d["topology_id"], trigger.get("kind"), d["algorithm"], d["outcome"],
-            "–" if gain is None else f"{gain:.1f} %", d["reason"],
-        )  # fmt: skip
-    console.print(table)
+        _show_decision(d, len(wanted) > 1)
+
+
+def _show_decision(decision: dict[str, Any], named: bool) -> None:
+    """Two lines: what, when and by whom; then the reason, which is as long as it is."""
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(decision["time_ms"] / 1000))
+    trigger = decision.get("trigger") or {}
+    words = [f"{decision['algorithm']}, {trigger.get('kind', '?')}"]
+    if decision["mode"] != "auto":
+        words.append(f"mode {decision['mode']}")
+    gain = decision.get("gain_percent")
+    if gain is not None:
+        words.append(f"gain {gain:.1f} %")
+    if named:
+        words.append(decision["topology_id"])
+    words.append(f"id {decision['id']}")
+    colour = {"move": "green", "failed": "red"}.get(decision["outcome"], "dim")
+    console.print(
+        Text.assemble(f"{when} ", (f"{decision['outcome']:<6}", colour), f" {'; '.join(words)}")
+    )
+    console.print(Text(f"    {decision['reason']}"))
 
 
 def _storm(storm: dict[str, Any]) -> str:
@@ -106,9 +121,13 @@ def _costs(t: dict[str, Any]) -> tuple[str, str, str]:
     return rate(now, unit), known, f"{flow['acked'] or flow['tuples']:,.0f}/s"
 
 
-def _state(t: dict[str, Any]) -> str:
-    words = []
-    if t["last_decision"]:
-        words.append(f"{t['last_decision']['outcome']}: {t['last_decision']['reason']}")
-    words.append(t["waiting"] or "a computation is due")
-    return "; ".join([*words, *t["errors"]])
+def _show_state(t: dict[str, Any]) -> None:
+    """What was decided last, what is waited for, and what is wrong with the settings."""
+    console.print(Text(t["name"], "bold"))
+    last = t["last_decision"]
+    if last:
+        when = time.strftime("%H:%M:%S", time.localtime(last["time_ms"] / 1000))
+        console.print(Text(f"  last: {last['outcome']} at {when}, {last['reason']}"))
+    console.print(Text(f"  now:  {t['waiting'] or 'a computation is due'}"))
+    for error in t["errors"]:
+        console.print(Text.assemble("  ", ("wrong setting: ", "red"), error))

@@ -17,10 +17,10 @@ const then = new Picture($("then"), choose);
 const charts = [
   new Chart($("chart-traffic"), "Traffic between executors", [
     { key: "inter_node_bytes", class: "inter", name: "between nodes", area: true },
-    { key: "bytes", class: "total", name: "all" }], bytes),
+    { key: "bytes", class: "total", name: "in all" }], bytes),
   new Chart($("chart-latency"), "Complete latency", [{ key: "latency_ms", class: "only", name: "mean" }], milliseconds),
   new Chart($("chart-throughput"), "Throughput", [
-    { key: "acked", class: "only", name: "acked/s" }, { key: "tuples", class: "total", name: "tuples/s" }], (v) => v === null ? "–" : `${count(v)}/s`),
+    { key: "acked", class: "only", name: "acked" }, { key: "tuples", class: "total", name: "all tuples" }], (v) => v === null ? "–" : `${count(v)}/s`),
 ];
 
 // ---------------------------------------------------------------- what is shown

@@ -5,7 +5,7 @@ import { clock, el, svg } from "./format.js";
 const WIDTH = 420;
 const HEIGHT = 150;
 const LEFT = 8;
-const TOP = 26;
+const TOP = 20;
 const BOTTOM = 18;
 
 export class Chart {
@@ -17,7 +17,9 @@ export class Chart {
     this.tip = el("div", { class: "tip", hidden: true });
     this.title = title;
     root.classList.add("chart");
-    root.append(el("figcaption", {}, title), this.drawing, this.tip);
+    this.latest = series.map(() => el("b"));
+    const keys = series.map((s, i) => el("span", { class: `key ${s.class}` }, el("i"), `${s.name} `, this.latest[i]));
+    root.append(el("figcaption", {}, el("span", { class: "name" }, title), el("span", { class: "keys" }, ...keys)), this.drawing, this.tip);
     root.addEventListener("mousemove", (event) => this.#point(event));
     root.addEventListener("mouseleave", () => { this.tip.hidden = true; this.cursor?.remove(); });
     new ResizeObserver(([entry]) => {
@@ -34,7 +36,7 @@ export class Chart {
     const times = data.time_ms;
     const parts = [];
     const values = this.series.flatMap((s) => data[s.key].filter((v) => v !== null));
-    const top = Math.max(...values, 0) * 1.08 || 1;
+    const top = round(Math.max(...values, 0)) || 1;
     const from = times[0] ?? 0;
     const to = Math.max(times.at(-1) ?? 1, from + 30000);
     this.x = (t) => LEFT + ((t - from) / (to - from)) * (this.width - 2 * LEFT);
@@ -43,6 +45,7 @@ export class Chart {
       parts.push(svg("line", { class: "grid", x1: LEFT, x2: this.width - LEFT, y1: y(top * share), y2: y(top * share) }));
     }
     parts.push(svg("text", { x: LEFT, y: TOP - 5 }, values.length ? this.format(top) : "nothing measured yet"));
+    if (values.length) parts.push(svg("text", { x: LEFT, y: y(top / 2) - 5 }, this.format(top / 2)));
     if (times.length) {
       parts.push(svg("text", { x: LEFT, y: HEIGHT - 4 }, clock(from)),
         svg("text", { x: this.width - LEFT, y: HEIGHT - 4, "text-anchor": "end" }, clock(to)));
@@ -55,10 +58,12 @@ export class Chart {
       const at = this.x(move.time_ms);
       parts.push(svg("g", {}, svg("line", { class: "move", x1: at, x2: at, y1: TOP - 4, y2: HEIGHT - BOTTOM }),
         svg("title", {}, `${clock(move.time_ms)}: ${move.executors} executors moved by ${move.cause}`),
-        svg("text", { x: at + 4, y: TOP + 6 }, move.cause)));
+        svg("text", { class: "cause", x: at > this.width - 70 ? at - 4 : at + 4, y: TOP + 8, "text-anchor": at > this.width - 70 ? "end" : "start" }, move.cause)));
     }
     this.drawing.replaceChildren(...parts);
-    const last = this.series.map((s) => `${s.name} ${this.format(data[s.key].findLast((v) => v !== null) ?? null)}`);
+    const shown = this.series.map((s) => this.format(data[s.key].findLast((v) => v !== null) ?? null));
+    shown.forEach((text, i) => { this.latest[i].textContent = text; });
+    const last = this.series.map((s, i) => `${s.name} ${shown[i]}`);
     this.drawing.setAttribute("aria-label", `${this.title}: ${last.join(", ")}; ${moves.length} moves`);
   }
 
@@ -79,6 +84,13 @@ export class Chart {
     const left = Math.min(at + 10, this.width - this.tip.offsetWidth - 4);
     this.tip.style.left = `${Math.max(0, left)}px`;
   }
+}
+
+/** The next of 1, 1.5, 2, 3, 5, 7.5 times a power of ten: scales that stand still and can be read. */
+function round(value) {
+  if (!(value > 0)) return 0;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * ([1, 1.5, 2, 3, 5, 7.5, 10].find((step) => step * power >= value) ?? 10);
 }
 
 /** A path with gaps at nulls; closed down to ``base`` for an area. */

@@ -19,8 +19,14 @@ function entry(d) {
   more.open = opened.has(d.id);
   return el("li", {},
     el("div", { class: "line" }, el("span", { class: `badge ${d.outcome}` }, d.outcome), el("time", {}, clock(d.time_ms)),
-      el("span", {}, `${d.algorithm}, ${d.trigger?.kind ?? ""}`), el("span", {}, d.mode === "auto" ? "" : d.mode)),
+      el("span", {}, `${d.algorithm}, ${d.trigger?.kind ?? ""}`), el("span", {}, d.mode === "auto" ? "" : d.mode), gain(d)),
     el("p", {}, d.reason), more);
+}
+
+/** What a move saves, at a glance; a stay has its reason instead. */
+function gain(d) {
+  if (d.outcome !== "move" || !(d.gain_percent > 0)) return null;
+  return el("span", { class: "gain", title: "traffic between nodes, predicted" }, `−${percent(d.gain_percent)}`);
 }
 
 function numbers(d) {
