@@ -5,7 +5,7 @@ import { bytes, clock, count, el, number, percent, table } from "./format.js";
 const opened = new Set();
 
 export function showDecisions(root, topology) {
-  const items = [...(topology.decisions || [])].reverse().map((d) => entry(d));
+  const items = [...(topology.decisions || [])].reverse().map((d) => entry(d, topology.flow?.bytes ? bytes : perSecond));
   const waiting = topology.waiting ? el("p", { class: "note" }, `Now: ${topology.waiting}.`) : null;
   const errors = (topology.errors || []).map((e) => el("p", { class: "error" }, e));
   const list = items.length ? el("ol", { class: "decisions" }, ...items)
@@ -13,9 +13,11 @@ export function showDecisions(root, topology) {
   root.replaceChildren(...[waiting, ...errors, list].filter(Boolean));
 }
 
-function entry(d) {
+const perSecond = (tuples) => `${count(tuples)} tuples/s`;
+
+function entry(d, cost) {
   const more = el("details", { ontoggle: (event) => opened[event.target.open ? "add" : "delete"](d.id) },
-    el("summary", {}, "Candidates, moves and numbers"), ...numbers(d), ...candidates(d.details), ...moves(d));
+    el("summary", {}, "Candidates, moves and numbers"), ...numbers(d, cost), ...candidates(d.details, cost), ...moves(d));
   more.open = opened.has(d.id);
   return el("li", {},
     el("div", { class: "line" }, el("span", { class: `badge ${d.outcome}` }, d.outcome), el("time", {}, clock(d.time_ms)),
@@ -29,11 +31,11 @@ function gain(d) {
   return el("span", { class: "gain", title: "traffic between nodes, predicted" }, `−${percent(d.gain_percent)}`);
 }
 
-function numbers(d) {
+function numbers(d, cost) {
   if (!d.before || !d.after) return [];
   const row = (name, key, form) => [name, number(form(d.before[key])), number(form(d.after[key]))];
   return [table(["", el("th", { class: "number" }, "before"), el("th", { class: "number" }, "planned")], [
-    row("between nodes, a second", "inter_node", count), row("between workers", "inter_worker", count),
+    row("between nodes", "inter_node", cost), row("between workers", "inter_worker", cost),
     row("imbalance", "imbalance", (v) => v.toFixed(2)),
   ]), el("p", { class: "note" }, `${d.trigger?.detail ?? ""}; ${d.moved ?? 0} executors moved, ` +
     `${d.restarts?.length ?? 0} workers restarted, computed in ${Number(d.seconds || 0).toFixed(2)} s`)];
@@ -42,13 +44,13 @@ function numbers(d) {
 const CANDIDATES = 12;
 
 /** Algorithms that compare others (auto) list them in details.candidates and name the winner. */
-export function candidates(details) {
+export function candidates(details, cost = bytes) {
   const list = Array.isArray(details?.candidates) ? details.candidates : [];
   if (!list.length) return [];
   const order = (c) => c.failed ? Infinity : c.cost ?? c.inter_node ?? Infinity;
   const sorted = [...list].sort((a, b) => order(a) - order(b));
   const rows = sorted.slice(0, CANDIDATES).map((c) => el("tr", { class: c.candidate === details.winner ? "here" : "" },
-    el("td", {}, String(c.candidate ?? "?")), number(count(c.inter_node)), number(c.moved_executors ?? ""),
+    el("td", {}, String(c.candidate ?? "?")), number(c.inter_node === undefined ? "–" : cost(c.inter_node)), number(c.moved_executors ?? ""),
     el("td", {}, c.failed ?? (c.status === "ok" ? (c.candidate === details.winner ? "chosen" : "") : c.status ?? ""))));
   const left = list.length - rows.length;
   return [el("h3", {}, "Candidates"),
