@@ -8,7 +8,7 @@ import pytest
 
 from tests.harness.command import Run, run
 from tests.harness.feed import FedBrain
-from tests.harness.zookeeper import ZooKeeperServer
+from tests.harness.zookeeper import ZooKeeperServer, eventually
 
 
 def ask(fed: FedBrain, command: str, *arguments: str) -> Run:
@@ -129,3 +129,25 @@ def test_algorithms_complete_in_the_shell() -> None:
     from brain.cli.asking import complete_algorithm
 
     assert complete_algorithm("me") == ["metis"]
+
+
+def test_replay_makes_a_recorded_decision_again(zookeeper: ZooKeeperServer, tmp_path: Path) -> None:
+    conf = {"topology.brain.mode": "auto", "topology.brain.first.replacement.secs": 0}
+    fed = FedBrain(zookeeper, tmp_path, conf=conf).start()
+    try:
+
+        def decision_files() -> list[Path]:
+            fed.round()
+            return sorted((tmp_path / "decisions").glob("*.json.gz"))
+
+        file = eventually(decision_files, 60, "a decision on disk")[0]
+    finally:
+        fed.stop()
+    again = run("replay", str(file), "--solve")
+    assert again.code == 0
+    assert "recorded: move: inter-node traffic 360 kB/s → 0 B/s" in again.out
+    assert "the same placement" in again.out
+    assert run("replay", str(file), "--json").json["same"] is True
+    failed = run("replay", str(tmp_path / "nothing.json"))
+    assert failed.error is not None
+    assert "is not a decision file" in failed.error.message
