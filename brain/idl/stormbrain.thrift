@@ -141,6 +141,9 @@ struct Plan {
   12: optional string brain
   /** Id of the decision record that explains this plan. */
   13: optional string decision_id
+  /** SHA-256 (hex) over "start-end node:port\n" of the assignment it was made from. Where it is
+   *  set and the topology runs whole, the plan is applied over that assignment and no other. */
+  14: optional string based_on
 }
 
 /** In place of a plan too large for one znode; its chunks lie under <root>/chunks/<digest>/. */

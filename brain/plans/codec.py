@@ -128,6 +128,7 @@ def _to_wire(plan: Plan) -> Any:
         term=plan.term,
         brain=plan.brain,
         decision_id=plan.decision_id,
+        based_on=plan.based_on or None,
     )
 
 
@@ -151,4 +152,5 @@ def _from_wire(p: Any) -> Plan:
         term=p.term,
         brain=p.brain or "",
         decision_id=p.decision_id or "",
+        based_on=p.based_on or "",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,8 @@ class Plan:
     term: int = 0
     brain: str = ""
     decision_id: str = ""
+    based_on: str = ""
+    """Digest of the assignment that it was made from; the shim applies it over no other."""
 
 
 @dataclass(frozen=True)
@@ -60,3 +63,12 @@ class StoredPlan:
     @property
     def ref(self) -> PlanRef:
         return PlanRef(self.plan.topology_id, self.plan.epoch, self.digest)
+
+
+def assignment_digest(assignment: Mapping[Executor, SlotId]) -> str:
+    """SHA-256 (hex) over ``start-end node:port`` lines by start task; the shim computes the same."""
+    lines = (
+        f"{start}-{end} {node}:{port}\n"
+        for (start, end), (node, port) in sorted(assignment.items())
+    )
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
