@@ -9,6 +9,9 @@ First what a placement keeps, then what it costs:
 4. the same traffic by the topology's structure, where nothing has been measured yet;
 5. executors moved, then workers restarted.
 
+With the parameter ``latency_weight`` λ (0 … 1, 0 by default) and known latencies the traffic in 3
+is (1 - λ) · traffic + λ · all traffic · mean latency / largest latency.
+
 ``auto`` picks by this order and promises never to be worse than any of its members in it.
 
 Prices (parameters, in the unit of the edges): ``move_cost`` for an executor, ``restart_cost`` for
@@ -68,11 +71,27 @@ def order(
     return (
         _RANK[status],
         broken,
-        _rounded(cost(found, prices.move, prices.restart)),
+        _rounded(_with_latency(work, prices, found)),
         _rounded(planned),
         found.moved_executors,
         found.restarted_workers,
     )
+
+
+def latency_weight(work: Workspace) -> float:
+    """λ: how much latency counts in place of traffic; 0 where no latency is known."""
+    weight = work.number("latency_weight", 0.0, 0.0, 1.0)
+    return weight if work.problem.latency_ms is not None else 0.0
+
+
+def _with_latency(work: Workspace, prices: Prices, found: Score) -> float:
+    weight = latency_weight(work)
+    if not weight or found.latency_ms is None or work.problem.latency_ms is None:
+        return cost(found, prices.move, prices.restart)
+    furthest = max(float(work.problem.latency_ms.max(initial=0.0)), 1e-9)
+    disturbed = cost(found, prices.move, prices.restart) - cost(found)
+    far = work.problem.graph.total * found.latency_ms / furthest
+    return (1.0 - weight) * cost(found) + weight * far + disturbed
 
 
 def order_of_result(work: Workspace, prices: Prices, result: Result) -> Key:

@@ -27,6 +27,8 @@ MODULES = {
     "metis": "brain.algorithms.metis",
     "offline": "brain.algorithms.offline",
     "online": "brain.algorithms.online",
+    "qos": "brain.algorithms.qos",
+    "qos-bootstrap": "brain.algorithms.qos_bootstrap",
     "rstorm": "brain.algorithms.rstorm",
     "tstorm": "brain.algorithms.tstorm",
 }
@@ -34,7 +36,16 @@ MODULES = {
 
 PRICES = ("move_cost", "restart_cost")
 PARAMETERS: dict[str, tuple[str, ...]] = {
-    "auto": (*PRICES, "isolation", "members", "move_share", "preset", "restart_share", "steps"),
+    "auto": (
+        *PRICES,
+        "isolation",
+        "latency_weight",
+        "members",
+        "move_share",
+        "preset",
+        "restart_share",
+        "steps",
+    ),
     "even": ("variant",),
     "exact": (*PRICES, "formulation", "max_columns", "max_items", "nodes", "solver"),
     "ischeduler": (*PRICES, "nodes", "phi"),
@@ -42,6 +53,8 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "metis": (*PRICES, "imbalance", "objective", "recursive", "vertex_weights"),
     "offline": (*PRICES, "alpha", "beta"),
     "online": (*PRICES, "alpha", "system"),
+    "qos": (*PRICES, "w_availability", "w_latency", "w_utilisation"),
+    "qos-bootstrap": (*PRICES, "w_availability", "w_latency", "w_utilisation"),
     "rstorm": (*PRICES, "cpu", "w_cpu", "w_memory", "w_network"),
     "tstorm": (*PRICES, "gamma"),
 }

@@ -41,6 +41,8 @@ def _scores(score: Score) -> Table:
     table.columns[1].justify = "right"
     for name in ("inter_node", "inter_worker", "imbalance", "moved_executors", "restarted_workers"):
         table.add_row(name.replace("_", " "), f"{getattr(score, name):,g}")
+    if score.latency_ms is not None:
+        table.add_row("latency ms", f"{score.latency_ms:,g}")
     return table
 
 

@@ -21,6 +21,10 @@ class Node:
     host: str | None = None
     excluded: bool = False
     """Nothing may be placed here (blacklisted, drained); what runs here should leave."""
+    utilisation: float = 0.0
+    """Share of its CPU that is used by what is not in the problem."""
+    availability: float = 1.0
+    """Share of the time in which it is there."""
 
 
 class SlotTable:

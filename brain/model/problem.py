@@ -20,6 +20,8 @@ class Problem:
     nodes: tuple[Node, ...]
     topologies: tuple[Topology, ...]
     graph: CommGraph
+    latency_ms: NDArray[np.float64] | None = None
+    """Round-trip times from node to node, symmetric, 0 on the diagonal; None: not known."""
 
     @cached_property
     def slots(self) -> SlotTable:

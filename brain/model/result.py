@@ -43,6 +43,8 @@ class Score:
     imbalance: float
     moved_executors: int = 0
     restarted_workers: int = 0
+    latency_ms: float | None = None
+    """Mean round-trip time between the nodes of a tuple's source and target; None: not known."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class StoredPlan:
 
 
 def assignment_digest(assignment: Mapping[Executor, SlotId]) -> str:
-    """SHA-256 (hex) over ``start-end node:port`` lines by start task; the shim computes the same."""
+    """SHA-256 (hex) over ``start-end node:port`` lines by start task, as the shim computes it."""
     lines = (
         f"{start}-{end} {node}:{port}\n"
         for (start, end), (node, port) in sorted(assignment.items())

@@ -24,12 +24,14 @@ def answer_to_dict(problem: Problem, result: Result) -> dict[str, Any]:
 
 
 def score_to_dict(score: Score) -> dict[str, Any]:
+    known = {} if score.latency_ms is None else {"latency_ms": score.latency_ms}
     return {
         "inter_node": score.inter_node,
         "inter_worker": score.inter_worker,
         "imbalance": score.imbalance,
         "moved_executors": score.moved_executors,
         "restarted_workers": score.restarted_workers,
+        **known,
     }
 
 

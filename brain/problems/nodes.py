@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from brain.errors import BadInput
 from brain.model import Node
 from brain.problems.fields import (
@@ -17,7 +20,17 @@ from brain.problems.fields import (
     needed,
 )
 
-FIELDS = ("id", "rack", "host", "slots", "cpu", "memory_mb", "excluded")
+FIELDS = (
+    "id",
+    "rack",
+    "host",
+    "slots",
+    "cpu",
+    "memory_mb",
+    "excluded",
+    "utilisation",
+    "availability",
+)
 
 
 def nodes_from(document: Any) -> tuple[Node, ...]:
@@ -49,6 +62,12 @@ def _node(entry: Any, where: str) -> Node:
         value = fields.get(name)
         return None if value is None else a_number(value, f"{where}.{name}")
 
+    def share(name: str, default: float) -> float:
+        value = a_number(fields.get(name, default), f"{where}.{name}")
+        if value > 1.0:
+            raise BadInput(f"{where}.{name}", f"must be between 0 and 1, not {value:g}")
+        return value
+
     return Node(
         id=an_id(needed(fields, "id", where), f"{where}.id"),
         slots=tuple(slots),
@@ -57,4 +76,27 @@ def _node(entry: Any, where: str) -> Node:
         memory_mb=limit("memory_mb"),
         host=text("host"),
         excluded=a_boolean(fields.get("excluded", False), f"{where}.excluded"),
+        utilisation=share("utilisation", 0.0),
+        availability=share("availability", 1.0),
     )
+
+
+def latency_from(document: Any, nodes: tuple[Node, ...]) -> NDArray[np.float64]:
+    """``{node: {node: ms}}``; one direction is enough, and two are averaged."""
+    index = {n.id: i for i, n in enumerate(nodes)}
+    told = np.full((len(nodes), len(nodes)), np.nan)
+    for source, row in an_object(document, "latency_ms").items():
+        if source not in index:
+            raise BadInput(f"latency_ms.{source}", f"node {source!r} does not exist")
+        for target, value in an_object(row, f"latency_ms.{source}").items():
+            where = f"latency_ms.{source}.{target}"
+            if target not in index:
+                raise BadInput(where, f"node {target!r} does not exist")
+            told[index[source], index[target]] = a_number(value, where)
+    matrix = np.where(np.isnan(told), told.T, np.where(np.isnan(told.T), told, (told + told.T) / 2))
+    np.fill_diagonal(matrix, 0.0)
+    missing = np.argwhere(np.isnan(matrix))
+    if len(missing):
+        a, b = (nodes[int(i)].id for i in missing[0])
+        raise BadInput("latency_ms", f"nothing is said of {a!r} and {b!r}", "every pair needs one")
+    return matrix

@@ -13,10 +13,10 @@ import numpy as np
 from brain.errors import BadInput
 from brain.model import UNPLACED, CommGraph, Node, Placement, Problem
 from brain.problems.fields import a_count, a_list, an_id, an_object, needed
-from brain.problems.nodes import nodes_from
+from brain.problems.nodes import latency_from, nodes_from
 from brain.problems.topologies import EdgeArrays, topology_from
 
-TOP_FIELDS = ("nodes", "topologies", "current", "$schema", "comment")
+TOP_FIELDS = ("nodes", "topologies", "current", "latency_ms", "$schema", "comment")
 
 
 def load(path: str) -> tuple[Problem, Placement | None]:
@@ -91,7 +91,9 @@ def problem_from_dict(document: Any) -> tuple[Problem, Placement | None]:
         offset += len(topology)
         topologies.append(topology)
     graph = CommGraph.from_edges(offset, edges.source, edges.target, edges.tuples, edges.bytes)
-    problem = Problem(nodes, tuple(topologies), graph)
+    told = top.get("latency_ms")
+    latency = None if told is None else latency_from(told, nodes)
+    problem = Problem(nodes, tuple(topologies), graph, latency)
     current = top.get("current")
     return problem, None if current is None else placement_from(problem, current, "current")
 

@@ -19,6 +19,8 @@ def problem_to_dict(problem: Problem, current: Placement | None = None) -> dict[
         "nodes": [_node(n) for n in problem.nodes],
         "topologies": [_topology(problem, t) for t in range(len(problem.topologies))],
     }
+    if problem.latency_ms is not None:
+        document["latency_ms"] = _latency(problem)
     if current is not None:
         document["current"] = placement_to_dict(problem, current)
     return document
@@ -37,7 +39,21 @@ def _node(node: Node) -> dict[str, Any]:
         entry["memory_mb"] = _short(node.memory_mb)
     if node.excluded:
         entry["excluded"] = True
+    if node.utilisation:
+        entry["utilisation"] = _short(node.utilisation)
+    if node.availability != 1.0:
+        entry["availability"] = _short(node.availability)
     return entry
+
+
+def _latency(problem: Problem) -> dict[str, dict[str, int | float]]:
+    """Each pair once."""
+    assert problem.latency_ms is not None
+    ids = [n.id for n in problem.nodes]
+    return {
+        a: {b: _short(float(problem.latency_ms[i, j])) for j, b in enumerate(ids) if j > i}
+        for i, a in enumerate(ids[:-1])
+    }
 
 
 def _topology(problem: Problem, t: int) -> dict[str, Any]:

@@ -236,3 +236,43 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="cannot be read"):
         load(str(binary))
+
+
+FOG = {
+    "nodes": [
+        {"id": "a", "slots": [1], "utilisation": 0.25, "availability": 0.9},
+        {"id": "b", "slots": [1]},
+        {"id": "c", "slots": [1]},
+    ],
+    "topologies": [],
+    "latency_ms": {"a": {"b": 20, "c": 30}, "c": {"b": 12.5, "a": 34}},
+}
+
+
+def test_latencies_are_read_both_ways_and_written_again() -> None:
+    problem, _ = problem_from_dict(FOG)
+    assert problem.latency_ms is not None
+    assert problem.latency_ms.tolist() == [[0, 20, 32], [20, 0, 12.5], [32, 12.5, 0]]
+    again, _ = problem_from_dict(problem_to_dict(problem))
+    assert again.latency_ms is not None
+    assert again.latency_ms.tolist() == problem.latency_ms.tolist()
+    assert again.nodes == problem.nodes
+    assert again.nodes[0].utilisation == 0.25
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"latency_ms": {"a": {"b": 20}}}, "latency_ms"),
+        ({"latency_ms": {"x": {"b": 20}}}, "latency_ms.x"),
+        ({"latency_ms": {"a": {"b": -1}}}, "latency_ms.a.b"),
+        ({"latency_ms": {"a": 3}}, "latency_ms.a"),
+        ({"nodes": [{"id": "a", "slots": [], "utilisation": 1.5}]}, "nodes[0].utilisation"),
+    ],
+)
+def test_latencies_that_cannot_be_are_refused_by_their_path(
+    change: dict[str, object], where: str
+) -> None:
+    with pytest.raises(BadInput) as e:
+        problem_from_dict({**FOG, **change})
+    assert e.value.where == where

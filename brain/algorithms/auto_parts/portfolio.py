@@ -27,7 +27,7 @@ from brain.algorithms.auto_parts.members import members
 from brain.algorithms.auto_parts.pool import Pool
 from brain.algorithms.auto_parts.threads import ThreadRunner
 from brain.algorithms.localsearch import LEAST_SECONDS, result_of, search_nodes, settle
-from brain.algorithms.objective import Prices
+from brain.algorithms.objective import Prices, latency_weight
 from brain.algorithms.parts.finish import conclude
 from brain.algorithms.parts.workspace import Workspace
 from brain.model import UNPLACED, Options, Placement, Problem, Result
@@ -237,8 +237,8 @@ class Portfolio:
     def _done(self) -> bool:
         """Whether the incumbent is proven and nothing in the order could tell it from better."""
         best = self.board.best
-        if best is None or str(best.status) != "ok":
-            return False
+        if best is None or str(best.status) != "ok" or latency_weight(self.work):
+            return False  # the bound is of traffic alone
         score = best.score
         undisturbed = score.moved_executors == 0 and score.restarted_workers == 0
         least = score.inter_node <= self.lower_bound + 1e-9 * max(abs(score.inter_node), 1.0)

@@ -22,7 +22,29 @@ def score(problem: Problem, placement: Placement, current: Placement | None = No
     inter_node = float(graph.weight[apart].sum())
     inter_worker = float(graph.weight[~apart & (slot[source] != slot[target])].sum())
     moved, restarted = disturbance(placement, current)
-    return Score(inter_node, inter_worker, imbalance(problem, node), moved, restarted)
+    return Score(
+        inter_node,
+        inter_worker,
+        imbalance(problem, node),
+        moved,
+        restarted,
+        _latency_ms(problem, node),
+    )
+
+
+def _latency_ms(problem: Problem, node: NDArray[np.int32]) -> float | None:
+    """Over all tuples, those that stay on their node too; to nowhere is as far as it gets."""
+    if problem.latency_ms is None:
+        return None
+    graph = problem.graph
+    total = float(graph.tuples.sum())
+    if total <= 0:
+        return 0.0
+    source, target = node[graph.sources], node[graph.indices]
+    away = np.full(len(source), float(problem.latency_ms.max(initial=0.0)))
+    known = (source != UNPLACED) & (target != UNPLACED)
+    away[known] = problem.latency_ms[source[known], target[known]]
+    return float((graph.tuples * away).sum()) / total
 
 
 WORKER_WEIGHT = 0.1

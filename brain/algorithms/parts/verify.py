@@ -75,6 +75,11 @@ def _score_faults(problem: Problem, result: Result, current: Placement | None) -
         said, real = getattr(result.score, name), getattr(expected, name)
         if not math.isclose(said, real, rel_tol=1e-6, abs_tol=1e-6):
             faults.append(f"score says {name} {said}, recomputed {real}")
+    said, real = result.score.latency_ms, expected.latency_ms
+    if (said is None) != (real is None) or not math.isclose(
+        said or 0.0, real or 0.0, rel_tol=1e-6, abs_tol=1e-6
+    ):
+        faults.append(f"score says latency_ms {said}, recomputed {real}")
     bound = result.lower_bound
     if (
         bound is not None

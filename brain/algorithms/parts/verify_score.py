@@ -26,7 +26,26 @@ def plain_score(problem: Problem, placement: Placement, current: Placement | Non
         moved = sum(1 for a, b in zip(old, slot, strict=True) if a not in (UNPLACED, b))
         before, after = _workers(old), _workers(slot)
         restarted = sum(1 for s, executors in after.items() if before.get(s) != executors)
-    return Score(inter_node, inter_worker, _imbalance(problem, slot, slot_node), moved, restarted)
+    uneven = _imbalance(problem, slot, slot_node)
+    away = _latency_ms(problem, slot, slot_node)
+    return Score(inter_node, inter_worker, uneven, moved, restarted, away)
+
+
+def _latency_ms(problem: Problem, slot: list[int], slot_node: list[int]) -> float | None:
+    if problem.latency_ms is None:
+        return None
+    matrix = problem.latency_ms.tolist()
+    furthest = max((ms for row in matrix for ms in row), default=0.0)
+    graph = problem.graph
+    spent = total = 0.0
+    for source, target, tuples in zip(
+        graph.sources.tolist(), graph.indices.tolist(), graph.tuples.tolist(), strict=True
+    ):
+        a, b = slot[source], slot[target]
+        lost = a == UNPLACED or b == UNPLACED
+        spent += tuples * (furthest if lost else matrix[slot_node[a]][slot_node[b]])
+        total += tuples
+    return spent / total if total > 0 else 0.0
 
 
 def _workers(slot: list[int]) -> dict[int, frozenset[int]]:
