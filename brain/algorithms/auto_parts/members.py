@@ -31,11 +31,12 @@ def members(
     small: bool,
     processes: bool,
     nodes: int | None = None,
+    latency: bool = False,
 ) -> list[Job]:
     """``small`` problems are tried by ``exact``; ``nodes`` is its budget where no clock limits it.
 
     ``processes`` says that members run where they can be ended: partitioners that would hold the
-    interpreter's lock are members only there.
+    interpreter's lock are members only there. ``qos`` is one where ``latency`` is known.
     """
     plain = replace(options, params=dict(prices))
     exact = {} if nodes is None else {"nodes": nodes, "max_columns": COLUMNS_IN_STEPS}
@@ -44,7 +45,7 @@ def members(
     if chosen is not None:
         return first + _chosen(chosen, plain)
     jobs = [Job("metis-cut", "metis", plain, {"objective": "cut"})]
-    jobs += [Job(name, name, plain) for name in QUICK]
+    jobs += [Job(name, name, plain) for name in (*QUICK, *(["qos"] if latency else []))]
     # Micro-problems are proven before a heuristic would be through; on others it can wait.
     jobs = first + jobs
     fixed = {} if nodes is None else {"nodes": nodes, "phi": PHI_IN_STEPS}

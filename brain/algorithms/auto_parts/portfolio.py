@@ -71,6 +71,7 @@ class Portfolio:
                 self._prices(),
                 small=len(self.work.units) <= SMALL,
                 processes=isinstance(runner, Pool),
+                latency=self.problem.latency_ms is not None,
             )
             if not engine.capped:
                 # Left out again if members need all the time there is.
@@ -144,7 +145,14 @@ class Portfolio:
         engine.start(never)
         small = len(self.work.units) <= SMALL
         nodes = 1 + steps // 1000
-        for job in members(self.options, self._prices(), small=small, processes=False, nodes=nodes):
+        for job in members(
+            self.options,
+            self._prices(),
+            small=small,
+            processes=False,
+            nodes=nodes,
+            latency=self.problem.latency_ms is not None,
+        ):
             try:
                 answer: Answer = job.run(self.problem, self.current)
             except Exception as error:
