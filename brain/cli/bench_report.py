@@ -24,6 +24,9 @@ def report(
     root: Annotated[
         Path, typer.Option(help="The repository, with its benchmarks/ and docs/.")
     ] = Path(),
+    results: Annotated[
+        Path | None, typer.Option(help="Of experiments. [benchmarks/results/bench]")
+    ] = None,
     readme: Annotated[
         bool, typer.Option("--readme", help="Put the table into README.md, between its markers.")
     ] = False,
@@ -37,7 +40,7 @@ def report(
     from brain.cli.output import console
     from brain.errors import BadInput
 
-    sources = Sources(root)
+    sources = Sources(root, results)
     if not (root / "benchmarks").is_dir():
         raise BadInput("--root", f"{root} has no benchmarks/", "run it in the repository")
     if snippet:

@@ -39,7 +39,8 @@ class Costs:
     worker_hop_ms: float = 0.05
     """From a worker to another of the same node, beside queueing."""
     service_cv2: float = 1.0
-    """Squared coefficient of variation of service times: 1 is exponential, 0 constant."""
+    """Squared coefficient of variation of service times: 1 is exponential, 0 constant. The event
+    simulation knows these two only: all but 0 is exponential to it."""
 
 
 def default_costs() -> Costs:

@@ -86,7 +86,8 @@ class LatencyModel:
     def by_topology(self, factor: Floats) -> Floats:
         """Mean complete latency in ms of each topology with its rates times its factor.
 
-        NaN for a topology without spouts, infinite where something is overloaded.
+        NaN for a topology without spouts or whose tuples go round for ever, infinite where
+        something is overloaded.
         """
         problem = self.flows.problem
         weight = self.flows.source_tuples
@@ -109,7 +110,7 @@ class LatencyModel:
         share = graph.tuples[branches.edge]
         total = tally(branches.group, share, len(branches.source))
         goes_on = np.minimum(branches.per_tuple, 1.0)
-        latency = sojourn.copy()
+        latency = before = sojourn.copy()
         for _ in range(MOST_HOPS):
             with np.errstate(invalid="ignore"):
                 arrival = way + np.where(flows.spouts[target], 0.0, latency[target])
@@ -119,11 +120,11 @@ class LatencyModel:
             if len(branches.first):
                 last = np.maximum.reduceat(worth, branches.first)
                 later[branches.source[branches.first]] += last
-            same = np.array_equal(later, latency)
-            if same or np.allclose(later, latency, rtol=1e-9, atol=0.0):
-                break
-            latency = later
-        return latency
+            if np.allclose(later, latency, rtol=1e-9, atol=0.0, equal_nan=True):
+                return latency
+            before, latency = latency, later
+        # A cycle that tuples never leave: no tree there is ever complete.
+        return np.where(np.isclose(before, latency, rtol=1e-9, atol=0.0), latency, np.nan)
 
     def _sojourn(self, scale: Floats) -> tuple[Floats, Floats, Floats]:
         """Waiting and service of each executor, of each slot's receiver (ms), and the stretch."""

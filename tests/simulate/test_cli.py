@@ -76,3 +76,41 @@ def test_words_that_cannot_be_meant_are_refused(problem: Path) -> None:
 )
 def test_bandwidths_are_read_in_bits_and_bytes(text: str, value: float) -> None:
     assert parse_bandwidth(text) == value
+
+
+def test_a_measured_graph_is_simulated_where_it_ran_and_elsewhere(tmp_path: Path) -> None:
+    graph = tmp_path / "graph"
+    _write_graph(graph)
+    words = (str(graph), "-a", "even", "--json")
+    current, even = answer(*words)["placements"]
+    assert current["algorithm"] == "current"
+    assert current["forecast"]["inter_node_tuples"] == pytest.approx(100.0)
+    assert current["forecast"]["topologies"][0]["offered"] == pytest.approx(100.0)
+    assert even["status"] == "ok"
+    (alone,) = answer(*words, "--cluster", "1x4")["placements"]
+    assert alone["forecast"]["inter_node_tuples"] == 0
+
+
+def _write_graph(graph: Path) -> None:
+    """What the pipeline writes of a spout on n1 that tells a bolt on n2 100 times a second."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    own = {"slice": [0, 0], "observed_ms": [60_000] * 2, "cpu_ms": [600.0] * 2}
+    tasks = {
+        **own, "task": [1, 2], "component": ["spout", "bolt"], "executor": ["1-1", "2-2"],
+        "node": ["n1", "n2"], "worker": ["6700-a", "6700-b"], "port": [6700, 6700],
+    }  # fmt: skip
+    edges = {
+        "slice": [0], "source": [1], "target": [2], "system": [False],
+        "tuples": [6000], "bytes": [600_000],
+    }  # fmt: skip
+    nodes = {"slice": [0, 0], "node": ["n1", "n2"], "cores": [2, 2], "memory_mb": [1000.0] * 2}
+    for path, table in (
+        ("tasks/topology=chain-1-1790000000", tasks),
+        ("edges/topology=chain-1-1790000000", edges),
+        ("nodes", nodes),
+    ):
+        (graph / path).mkdir(parents=True)
+        pq.write_table(pa.table(table), graph / path / "part-0.parquet")
+    (graph / "graph.json").write_text(json.dumps({"version": 1, "slice_ms": 60_000}))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brain.errors import StormbrainError
-from brain.model import Placement
+from brain.model import CommGraph, Placement
 from brain.simulate import Costs, Network, flows_of, forecast
 from brain.simulate.events import simulate
 from brain.simulate.latency import LatencyModel
@@ -124,3 +124,15 @@ def test_rates_that_cannot_be_sustained_are_told_of() -> None:
         simulate(slow, Network.uniform(2, 1e6), seconds=60.0)
     (seen,) = forecast(flows.problem, flows.placement, Network.uniform(2), FREE).topologies
     assert seen.latency_ms == math.inf
+
+
+def test_tuples_that_go_round_take_as_long_as_their_rounds() -> None:
+    """c1 → c2 → c1: half of what c2 handles goes back."""
+    graph = CommGraph.from_edges(
+        3, [0, 1, 2], [1, 2, 1], np.array([10.0, 20.0, 10.0]), np.array([1e3, 2e3, 1e3])
+    )
+    problem = replace(chain(hops=2), graph=graph)
+    network = Network.uniform(2)
+    (seen,) = forecast(problem, placed(0, 0, 0), network, FREE).topologies
+    run = simulate(flows_of(problem, placed(0, 0, 0), FREE), network, seconds=300.0)
+    assert seen.latency_ms == pytest.approx(run.latency_ms, rel=0.1)

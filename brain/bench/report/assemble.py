@@ -42,6 +42,8 @@ class Sources:
     """Where results lie, below the root of the repository."""
 
     root: Path
+    runs: Path | None = None
+    """Where the experiments' results lie, if not where they belong."""
 
     @property
     def experiments(self) -> Path:
@@ -49,7 +51,7 @@ class Sources:
 
     @property
     def bench(self) -> Path:
-        return self.root / "benchmarks/results/bench"
+        return self.runs or self.root / "benchmarks/results/bench"
 
     @property
     def simulation(self) -> Path:
@@ -130,7 +132,7 @@ def _state(results: Sequence[ExperimentResult], sources: Sources) -> list[Block]
         )
     loads = [_load(r) for r in results if _load(r)]
     if loads:
-        lines.append("Load average while they ran: " + "; ".join(loads) + ".")
+        lines.append("Load average when they began: " + "; ".join(loads) + ".")
     quick = [r.name for r in results if r.quick]
     if quick:
         lines.append(f"Shortened by --quick, not to be quoted: {', '.join(quick)}.")
@@ -145,11 +147,8 @@ def _state(results: Sequence[ExperimentResult], sources: Sources) -> list[Block]
 
 
 def _load(result: ExperimentResult) -> str:
-    load = result.machine.get("load_average")
-    if not load:
-        return ""
-    words = "/".join(f"{x:g}" for x in load) if isinstance(load, list) else f"{load:g}"
-    return f"{result.name} {words}"
+    load = result.machine.get("load_at_start")
+    return f"{result.name} {load:g}" if load is not None else ""
 
 
 def _goals(goals: Sequence[Verdict]) -> list[Block]:

@@ -144,7 +144,7 @@ def _measure(result: ExperimentResult, measure: str) -> list[Block]:
 
 
 def _balance(result: ExperimentResult) -> list[Block]:
-    """CPU and bytes over the nodes: relative standard deviation, mean over the runs."""
+    """What stays at home, and how evenly CPU and bytes lie on the nodes; medians of the runs."""
     rows = []
     for case in result.cases():
         for scheduler in result.schedulers():
@@ -155,12 +155,16 @@ def _balance(result: ExperimentResult) -> list[Block]:
                 for r in runs
                 if (d := _deviation([n.sent_bytes for n in r.nodes.values() if n.sent_bytes]))
             ]
-            if cpu or sent:
-                rows.append([case, scheduler, _percent(cpu), _percent(sent)])
+            away = [r.hook_tuples / r.all_tuples for r in runs if r.all_tuples]
+            if cpu or sent or away:
+                rows.append([case, scheduler, _percent(away), _percent(cpu), _percent(sent)])
     if not rows:
         return []
-    head = ["case", "scheduler", "CPU over the nodes, RSD", "bytes sent, RSD"]
-    return [Text("Balance, as relative standard deviation over the nodes:"), table(head, rows, 2)]
+    head = ["case", "scheduler", "tuples between nodes", "CPU, RSD", "bytes sent, RSD"]
+    words = (
+        "Own tuples that cross nodes, and balance as relative standard deviation over the nodes:"
+    )
+    return [Text(words), table(head, rows, 2)]
 
 
 def _deviation(values: Sequence[float]) -> float | None:
@@ -169,7 +173,7 @@ def _deviation(values: Sequence[float]) -> float | None:
 
 
 def _percent(values: Sequence[float]) -> str:
-    return f"{100 * median(values):.0f} %" if values else "–"
+    return f"{100 * median(values):.1f} %" if values else "–"
 
 
 def _left_out(run: Run) -> str:

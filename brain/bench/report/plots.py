@@ -61,7 +61,8 @@ def bars(
         at = [g + (number - (len(values) - 1) / 2) * width for g in range(len(groups))]
         axis.bar(at, [v or 0.0 for v in own], width, label=name, color=colour(name))
     axis.axhline(1.0, color="black", linewidth=0.8, linestyle=":")
-    axis.set_xticks(range(len(groups)), groups, fontsize=8)
+    turn = 0 if sum(map(len, groups)) < 40 else 20
+    axis.set_xticks(range(len(groups)), groups, fontsize=8, rotation=turn)
     axis.set_ylabel(y)
     axis.spines[["top", "right"]].set_visible(False)
     axis.legend(fontsize=8, frameon=False)

@@ -28,8 +28,8 @@ DIFFERENT = 1.1
 LEAST_OWN = 0.2
 """Of the CPU measured, at least so much is the executor's own work and not serialising."""
 PENDING = "topology.max.spout.pending"
-RATES = ("rate", "tuples_per_second", "rate_per_second")
-"""Options by which a topology's spouts keep a pace of their own."""
+RATE = "rate"
+"""The option by which a topology's spouts keep a pace of their own."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _case(result: ExperimentResult, case: str) -> list[Prediction]:
     if first is None:
         return []
     problem = _own_work(problem, first, costs)
-    paced = any(declared["topology"].get("options", {}).get(key) for key in RATES)
+    paced = bool(declared["topology"].get("options", {}).get(RATE))
     cores = float(result.machine["cores"])
     pending = _pending(declared["topology"])
     seen: dict[str, tuple[float, float | None, float | None, str]] = {}
@@ -219,9 +219,11 @@ def _own_work(problem: Problem, placement: Placement, costs: Costs) -> Problem:
 
 
 def _pending(topology: Mapping[str, Any]) -> int | None:
-    conf = topology.get("conf", {}).get(PENDING)
-    option = topology.get("options", {}).get("max.pending", conf)
-    return int(option) if option else None
+    options, conf = topology.get("options", {}), topology.get("conf", {})
+    if options.get("acking") is False:
+        return None  # nobody counts what is under way
+    limit = options.get("max_pending", conf.get(PENDING))
+    return int(limit) if limit else None
 
 
 def _forecast(
