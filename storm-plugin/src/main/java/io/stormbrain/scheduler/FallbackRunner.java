@@ -7,7 +7,6 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
-import org.apache.storm.scheduler.DefaultScheduler;
 import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.IScheduler;
 import org.apache.storm.scheduler.SchedulerAssignment;
@@ -30,7 +29,7 @@ final class FallbackRunner {
 
     static FallbackRunner prepared(String name, Map<String, Object> conf, StormMetricsRegistry metrics) {
         IScheduler scheduler = name.equals(BrainConfig.FALLBACK_RESOURCE_AWARE)
-                ? new ResourceAwareScheduler() : new DefaultScheduler();
+                ? new ResourceAwareScheduler() : new GentleScheduler();
         scheduler.prepare(conf, metrics);
         return new FallbackRunner(scheduler, name);
     }

@@ -10,8 +10,10 @@ import java.util.Set;
 import org.apache.storm.metric.StormMetricsRegistry;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.DefaultScheduler;
+import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.Topologies;
 import org.apache.storm.scheduler.TopologyDetails;
+import org.apache.storm.scheduler.WorkerSlot;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.junit.jupiter.api.Test;
@@ -45,6 +47,48 @@ class FallbackRunnerTest {
         Cluster cluster = nimbus.build();
         new DefaultScheduler().schedule(new Topologies(), cluster);
         assertTrue(where(cluster, "narrow-3").values().stream().distinct().count() > 1);
+    }
+
+    /** A plan is seldom even; when a node dies, only what ran there is to be placed anew. */
+    @Test
+    void workersThatRunAreLeftAloneHoweverUnevenTheyAre() {
+        TestCluster three = new TestCluster().nodes(3, 2).topology("plan-1", 3, 2, 6, 0);
+        Map<ExecutorDetails, WorkerSlot> before = three.placement("plan-1",
+                "n1:6700", "n1:6700", "n1:6700", "n1:6700", "n1:6700", "n2:6700", "n3:6700", "n3:6700");
+        three.assign("plan-1",
+                "n1:6700", "n1:6700", "n1:6700", "n1:6700", "n1:6700", "n2:6700", "n3:6700", "n3:6700");
+        Cluster cluster = three.build();
+        cluster.freeSlot(TestCluster.slot("n3:6700"));
+        FallbackRunner fallback = FallbackRunner.prepared("even", three.conf(), new StormMetricsRegistry());
+        try {
+            fallback.schedule(cluster, Set.of("plan-1"));
+        } finally {
+            fallback.cleanup();
+        }
+        assertTrue(cluster.getUnassignedExecutors(three.details("plan-1")).isEmpty());
+        Map<ExecutorDetails, WorkerSlot> after = where(cluster, "plan-1");
+        before.forEach((executor, slot) -> {
+            if (!slot.equals(TestCluster.slot("n3:6700"))) {
+                assertEquals(slot, after.get(executor));
+            }
+        });
+    }
+
+    @Test
+    void whereNoSlotIsFreeAllAreUsedAnew() {
+        TestCluster full = new TestCluster().nodes(1, 2).topology("full-1", 2, 2, 2, 0)
+                .assign("full-1", "n1:6700", "n1:6700", "n1:6701", "n1:6701")
+                .topology("other-2", 1, 1, 1, 0);
+        Cluster cluster = full.build();
+        cluster.freeSlot(TestCluster.slot("n1:6701"));
+        cluster.assign(TestCluster.slot("n1:6701"), "other-2", full.details("other-2").getExecutors());
+        FallbackRunner fallback = FallbackRunner.prepared("even", full.conf(), new StormMetricsRegistry());
+        try {
+            fallback.schedule(cluster, Set.of("full-1"));
+        } finally {
+            fallback.cleanup();
+        }
+        assertTrue(cluster.getUnassignedExecutors(full.details("full-1")).isEmpty());
     }
 
     @Test
