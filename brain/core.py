@@ -46,6 +46,8 @@ UNKNOWN_TOPOLOGIES = 1000
 EARLY_MS = 60_000
 """Reports may come before the first snapshot names their topology (or after it was killed): so
 many topologies are kept apart, for so long."""
+EARLY_BYTES = 64 * 1024 * 1024
+"""And no more than this of them together: whoever may report could else fill the memory."""
 
 
 @dataclass
@@ -377,6 +379,8 @@ class BrainCore:
         )
 
     def _early_traffic(self, topology_id: str) -> TopologyTraffic | None:
+        if sum(traffic.nbytes for traffic in self._early.values()) > EARLY_BYTES:
+            return None
         if topology_id not in self._early and len(self._early) < UNKNOWN_TOPOLOGIES:
             self._early[topology_id] = self._traffic(self.settings.for_topology("", {}))
         return self._early.get(topology_id)

@@ -80,6 +80,7 @@ class TopologyTraffic:
     ) -> None:
         """``span_secs`` is how far back rates can be asked for, in steps of about a window."""
         self._reports_per_minute = reports_per_minute
+        self._max_tasks = max_edges
         bucket_ms = max(window_secs * 1000, span_secs * 1000 // 60)
         buckets = -(-span_secs * 1000 // bucket_ms) + 2
         self._edges = Ring(2, buckets, bucket_ms, max_edges)
@@ -130,7 +131,8 @@ class TopologyTraffic:
             self.first_traffic_ms = ended
         slot = (report.node, report.port)
         for load in report.tasks:
-            self.locations[load.task] = slot
+            if load.task in self.locations or len(self.locations) < self._max_tasks:
+                self.locations[load.task] = slot
         self.last_report_ms = max(arrived_ms, self.last_report_ms or arrived_ms)
         return True
 

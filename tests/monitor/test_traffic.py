@@ -151,3 +151,11 @@ def test_a_worker_that_floods_is_held_to_its_rate() -> None:
     assert taken.count(True) == 10
     assert t.refused == 40
     assert t.add(report("t", 99, 60_000, EDGE, TASKS), 70_000)
+
+
+def test_places_of_tasks_are_bounded_like_edges() -> None:
+    traffic = TopologyTraffic(span_secs=60, max_edges=1000, window_secs=5)
+    for sequence in range(30):
+        tasks = dict.fromkeys(range(sequence * 100, sequence * 100 + 100), 1.0)
+        traffic.add(report("t-1-1", sequence, 0, {}, tasks), 5000)
+    assert len(traffic.locations) == 1000

@@ -8,7 +8,7 @@ import pytest
 
 from brain.algorithms import registry
 from brain.config import Settings
-from brain.core import BrainCore
+from brain.core import EARLY_BYTES, BrainCore
 from brain.idl import wire
 from brain.monitor.snapshot import read_snapshot
 from brain.plans.plan import StoredPlan
@@ -247,3 +247,22 @@ def test_another_topology_keeps_its_slots() -> None:
     _, draft = world.solve(tasks[0])
     assert draft is not None
     assert {slot[1] for slot in draft.plan.executors.values()} == {6700}
+
+
+def test_reports_of_unknown_topologies_cannot_fill_the_memory() -> None:
+    world = World()
+    world.snapshot()
+    edges = {(source, target): (1, 1) for source in range(60) for target in range(60)}
+    for number in range(200):
+        (window,) = reports_of(
+            f"unknown-{number}-1",
+            0,
+            world.now,
+            edges,
+            {1: 1.0},
+            dict.fromkeys(range(60), ("n1", 6700)),
+        )
+        world.core.on_report(window, world.now)
+    held = sum(traffic.nbytes for traffic in world.core._early.values())
+    assert held < 2 * EARLY_BYTES
+    assert world.core.counters.refused_reports > 0
