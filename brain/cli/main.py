@@ -24,6 +24,7 @@ app = typer.Typer(
 COMMAND_MODULES = (
     "brain.cli.cluster",
     "brain.cli.testbed",
+    "brain.cli.bench",
     "brain.cli.topologies",
     "brain.cli.data",
     "brain.cli.serve",

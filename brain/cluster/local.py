@@ -295,6 +295,11 @@ class LocalCluster:
             raise BadInput(daemon, "it runs already", "kill it first")
         self._spawn(Daemons(self._directory, self._state, find_java()), daemon)
 
+    def set_conf(self, entries: Mapping[str, Any]) -> None:
+        """Entries of storm.yaml for daemons that are started from now on."""
+        self._state.storm_conf.update(entries)
+        self._state.save(self._directory)
+
     def wait_ready(self, timeout_secs: float = START_TIMEOUT_SECS) -> ClusterView:
         """Waits until Nimbus answers and every supervisor is registered."""
         self._wait(self._all_registered, "the cluster", [], timeout_secs)
