@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz \
+        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz \
         test-storm-versions test-compose
 
 help:
@@ -75,6 +75,17 @@ bench-simulation: setup ## the papers' clusters and 10,000 machines -> benchmark
 
 bench-report: setup ## all results on record -> docs/benchmark-report.md and .html, README's table
 	$(BIN)/stormbrain bench report --readme
+
+BENCH_TABLE := payload payload-sizes parallel smart-homes soccer taxi java
+
+bench: setup ## the README's experiments on a testbed of real Storm (about 60 min, resumable)
+	$(BIN)/stormbrain bench run $(BENCH_TABLE)
+
+bench-all: setup ## every experiment of benchmarks/experiments (hours, resumable)
+	$(BIN)/stormbrain bench run all
+
+bench-quick: setup ## one short run of the most important ones, to see that they work (10 min)
+	$(BIN)/stormbrain bench run payload payload-sizes smart-homes soccer java --quick --fresh
 
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check brain topologies tests benchmarks

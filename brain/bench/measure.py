@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from brain.bench.results import Graph, NodeUse, Point
 from brain.demo.metric_log import Window
+from brain.plans.plan import Plan, SlotId
 from brain.testbed.network import Traffic
 
 STEP_MS = 2000
@@ -75,6 +76,37 @@ def flowing_ms(windows: Sequence[Window], what: str) -> int | None:
     spouts = spouts_of(windows)
     ends = [w.end_ms for w in windows if throughput_of([w], what, spouts) > 0]
     return min(ends) if ends else None
+
+
+def in_place_ms(windows: Sequence[Window], plan: Plan, what: str) -> int | None:
+    """When every task of a plan was reported by the worker that it was planned for, and tuples
+    counted again; a task without input (a rare result) need not have done anything.
+
+    A worker whose set of tasks changes is restarted, so what its predecessor in the same slot
+    still wrote does not count.
+    """
+    wanted: dict[SlotId, set[int]] = defaultdict(set)
+    for (start, _), slot in plan.executors.items():
+        wanted[slot].add(start)
+    before: dict[SlotId, set[int]] = {}
+    for w in windows:
+        if w.end_ms <= plan.created_ms:
+            before[w.node, w.port] = _starts(w)
+    seen: dict[SlotId, int] = {}
+    for w in windows:
+        slot = (w.node, w.port)
+        fresh = before.get(slot) == wanted.get(slot) or w.worker_start_ms >= plan.created_ms
+        if w.start_ms >= plan.created_ms and fresh and _starts(w) >= wanted.get(slot, set()):
+            seen.setdefault(slot, w.end_ms)
+    if not set(wanted) <= set(seen):
+        return None
+    placed = max(seen[slot] for slot in wanted)
+    return flowing_ms([w for w in windows if w.start_ms >= placed], what)
+
+
+def _starts(window: Window) -> set[int]:
+    """First tasks of the executors of a worker."""
+    return {int(str(task["executor"]).partition("-")[0]) for task in window.tasks}
 
 
 def measure(

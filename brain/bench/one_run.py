@@ -17,7 +17,7 @@ from brain.bench.results import Replacement, Run, RunStatus
 from brain.bench.sampling import Sampler
 from brain.bench.submitting import WINDOW_SECS, run_conf, submit
 from brain.demo.metric_log import LogTail, Window
-from brain.demo.run import ROOT, applied_ms
+from brain.demo.run import ROOT
 from brain.errors import StormbrainError
 from brain.plans.store import PlanStore
 from brain.service.decision_log import read_decisions
@@ -98,7 +98,9 @@ def _conduct(
         tell("tuples flow")
         replacement, in_place_ms = None, int(time.time() * 1000)
         if scheduler.replaces:
-            replacement, in_place_ms = _replaced(watch, cluster.zookeeper_address, topology_id)
+            replacement, in_place_ms = _replaced(
+                watch, cluster.zookeeper_address, topology_id, what
+            )
             tell(f"{replacement.outcome}: {replacement.reason}")
         since_ms = in_place_ms + int(timing.settle * 1000)
         _sleep_until(since_ms)
@@ -150,7 +152,9 @@ def _wait_all_report(watch: _Watch, nimbus: Callable[[], Any], topology_id: str)
     watch.until(reported, UP_SECS, "reports of all workers")
 
 
-def _replaced(watch: _Watch, zookeeper: str, topology_id: str) -> tuple[Replacement, int]:
+def _replaced(
+    watch: _Watch, zookeeper: str, topology_id: str, what: str
+) -> tuple[Replacement, int]:
     """Waits for the brain's first decision, and for its plan to be in force."""
     client = KazooClient(hosts=zookeeper)
     client.start(timeout=15)
@@ -166,7 +170,9 @@ def _replaced(watch: _Watch, zookeeper: str, topology_id: str) -> tuple[Replacem
             store = PlanStore(client, ROOT)
             stored = watch.until(lambda: store.read(topology_id), 30, "the plan")
             applied = watch.until(
-                lambda: applied_ms(watch.windows, stored.plan), UP_SECS, "the plan in force"
+                lambda: measuring.in_place_ms(watch.windows, stored.plan, what),
+                UP_SECS,
+                "the plan in force",
             )
     finally:
         client.stop()

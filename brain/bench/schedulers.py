@@ -53,7 +53,7 @@ SCHEDULERS = {
             "ischeduler-0",
             "I-Scheduler, θ = 0 (heuristic)",
             "ischeduler",
-            **{"topology.brain.theta.secs": 0.0, "topology.brain.algorithm.params": {"phi": 0}},
+            **{"topology.brain.theta.secs": 0.01, "topology.brain.algorithm.params": {"phi": 0}},
         ),
         _brain(
             "ischeduler-1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -65,6 +66,8 @@ def run(
     paths = _paths(which)
     experiments = [(path, load_experiment(path, quick)) for path in paths]
     directory = out or (OUT / "quick" if quick else RESULTS_DIR)
+    # Told to end, as by timeout(1), it ends like by Ctrl-C: nothing is left running.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     results = []
     for path, experiment in experiments:
         results.append(
