@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,12 +37,12 @@ def run_experiment(
     quick: bool = False,
     fresh: bool = False,
     loopback: bool = False,
-    at_most: int | None = None,
+    until: float | None = None,
     directory: Path = RESULTS_DIR,
     command: str = "",
     tell: Tell = lambda _: None,
 ) -> ExperimentResult:
-    """Makes the runs that are not on record yet, ``at_most`` so many of them now.
+    """Makes the runs that are not on record yet; begins none after ``until`` (time.monotonic).
 
     An interrupt ends everything that was started and keeps the finished runs.
     """
@@ -61,11 +62,15 @@ def run_experiment(
     total = len(experiment.order())
     if len(todo) < total:
         tell(f"{experiment.name}: {total - len(todo)} of {total} runs are on record already")
-    for shape, group in groupby(todo[:at_most], key=lambda key: key[0].cluster):
+    for shape, group in groupby(todo, key=lambda key: key[0].cluster):
         turns = list(group)
+        if _late(until):
+            break
         with _testbed(experiment, turns[0][0], mode, tell) as bed:
             scheduler_class = None
             for case, label, repeat in turns:
+                if _late(until):
+                    break
                 wanted = experiment.scheduler(label).storm_scheduler
                 if scheduler_class != wanted:
                     _use_scheduler(bed, wanted, tell)
@@ -81,6 +86,10 @@ def run_experiment(
                 result = replace(result, runs=(*kept, run))
                 result.save(directory)
     return result
+
+
+def _late(until: float | None) -> bool:
+    return until is not None and time.monotonic() > until
 
 
 def _after(tell: Tell, words: str) -> Tell:

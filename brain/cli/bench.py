@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,8 +51,8 @@ def run(
     ] = False,
     fresh: Annotated[bool, typer.Option(help="Forget the runs on record.")] = False,
     loopback: Annotated[bool, typer.Option(help="Without root: no limits, no bytes.")] = False,
-    at_most: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many runs; go on later.")
+    minutes: Annotated[
+        float | None, typer.Option(help="Begin no run after so many minutes; go on later.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where results go; with --quick out/bench/quick.")
@@ -68,6 +69,7 @@ def run(
     directory = out or (OUT / "quick" if quick else RESULTS_DIR)
     # Told to end, as by timeout(1), it ends like by Ctrl-C: nothing is left running.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    until = None if minutes is None else time.monotonic() + 60 * minutes
     results = []
     for path, experiment in experiments:
         results.append(
@@ -77,7 +79,7 @@ def run(
                 quick=quick,
                 fresh=fresh,
                 loopback=loopback,
-                at_most=at_most,
+                until=until,
                 directory=directory,
                 command=f"stormbrain {' '.join(sys.argv[1:])}",
                 tell=lambda said: progress_console.print(said, markup=False),
