@@ -14,7 +14,7 @@ from brain.bench import measure as measuring
 from brain.bench.experiment import Case, Experiment
 from brain.bench.histograms import histogram_between, read_histogram
 from brain.bench.results import Replacement, Run, RunStatus
-from brain.bench.sampling import Sampler
+from brain.bench.sampling import Sampler, others_points, read_cpu
 from brain.bench.submitting import WINDOW_SECS, run_conf, submit
 from brain.demo.metric_log import LogTail, Window
 from brain.demo.run import ROOT
@@ -104,9 +104,11 @@ def _conduct(
             tell(f"{replacement.outcome}: {replacement.reason}")
         since_ms = in_place_ms + int(timing.settle * 1000)
         _sleep_until(since_ms)
+        cpu_before = read_cpu(bed)
         before = read_histogram(results, experiment.latency_of)
         until_ms = since_ms + int(timing.measure * 1000)
         _sleep_until(until_ms)
+        others = others_points(cpu_before, read_cpu(bed))
         between = histogram_between(before, read_histogram(results, experiment.latency_of))
         _sleep_until(until_ms + int(timing.cut * 1000))
         reasons = _wait_last_windows(watch, since_ms, until_ms)
@@ -138,6 +140,7 @@ def _conduct(
         replacement=replacement,
         series=measuring.series(watch.windows, sampler.samples, submitted_ms, what),
         graph=found.graph,
+        others_cpu_points=others,
     )
 
 

@@ -147,6 +147,9 @@ class Run:
     replacement: Replacement | None
     series: tuple[Point, ...]
     graph: Graph | None
+    others_cpu_points: float | None = None
+    """CPU of this machine in the window that was not the nodes', 100 a core: ZooKeeper, Nimbus,
+    brain, Redis, and whatever else ran and disturbed; ``null`` where nodes are not accounted."""
 
     @property
     def key(self) -> tuple[str, str, int]:
