@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from brain.algorithms.localsearch_parts.driver import Search
+from brain.algorithms.localsearch_parts.driver import MOVES_FIRST, Search
 from brain.algorithms.localsearch_parts.state import DENSE_TIES
 from brain.algorithms.localsearch_parts.warmup import warm_up
 from brain.algorithms.objective import Prices, order
@@ -74,10 +74,11 @@ def search_nodes(work: Workspace, prices: Prices, expired: Callable[[], bool]) -
     search = make_search(work, prices)
     kind = work.choice("start", "metis" if work.current is None else "current", STARTS)
     search.load(start_nodes(work, kind))
-    search.polish(expired)
+    rounds = swap_passes_for(work)
+    search.polish(expired, swap_passes=rounds)
     before = search.cost()
     if before > search.noise:
-        search.anneal(steps_for(work), warm=1.5, cold=0.1, expired=expired)
+        search.anneal(steps_for(work), warm=1.5, cold=0.1, expired=expired, swap_passes=rounds)
     return Found(search.node, before, search.cost(), expired())
 
 
@@ -100,6 +101,15 @@ def steps_for(work: Workspace) -> int:
     return int(per_second * min(max(work.options.theta, 0.0), MOST_SECONDS))
 
 
+def swap_passes_for(work: Workspace) -> int:
+    """Passes over all units for better swaps: to the end, but few where a pass takes long."""
+    if "steps" in work.options.params or len(work.units) <= MOVES_FIRST:
+        return 50
+    return max(1, int(0.1 * work.options.theta / (SECONDS_A_SWAP * len(work.units))))
+
+
+SECONDS_A_SWAP = 4e-5
+"""What looking for one unit's best swap takes about, without a table of ties."""
 LEAST_SECONDS = 0.5
 """A small θ buys few steps, but those are done."""
 STEPS_A_SECOND = 1_200_000

@@ -40,7 +40,7 @@ def explorations(options: Options, begin: float, end: float) -> list[Job]:
     """The jobs of a second engine between two times of ``time.perf_counter``."""
     half = begin + 0.55 * (end - begin)
     jobs = []
-    for number, until in enumerate((half, end - 0.06 * (end - begin))):
+    for number, until in enumerate((half, end - 0.12 * (end - begin))):
         params = {"until": until, "share": 0.4, "number": number}
         jobs.append(Job(f"explore-{number + 1}", WHERE, options, params))
     return jobs

@@ -37,6 +37,8 @@ SMALL = 700
 THREADED = 20_000
 """Things to place up to which threads do where no worker process is warm: below, starting one
 takes longer than the members themselves."""
+SECONDS_AN_EXECUTOR = 2e-5
+"""For finding slots and verifying at the end; measured anew as soon as there is a candidate."""
 WORTH_POLISHING = 1.15
 """A member's placement is improved further if its cost is at most so many times the best."""
 Runner = Pool | ThreadRunner
@@ -55,7 +57,7 @@ class Portfolio:
         self.prices = Prices.of(self.work)
         self.board = Board(self.work, self.prices)
         self.lower_bound = exact.frozen_traffic(self.work)
-        self.reserve = 0.02 * options.theta
+        self.reserve = 0.02 * options.theta + SECONDS_AN_EXECUTOR * len(problem)
         self.trivial = len(self.work.units) == 0 or not self.work.limits.usable.any()
 
     # By the clock

@@ -19,6 +19,9 @@ Nodes = NDArray[np.int32]
 CHUNK = 20_000
 """Proposals between two looks at the clock: a few milliseconds."""
 
+MOVES_FIRST = 5000
+"""Units above which swaps are tried only once moves gain little."""
+
 
 class Search:
     """Searches over nodes of units. One object can be loaded again and again."""
@@ -96,21 +99,29 @@ class Search:
     def cost(self) -> float:
         return self.cut() + self.disturbance()
 
-    def polish(self, expired: Callable[[], bool] = lambda: False, passes: int = 50) -> None:
-        """Descends to a local optimum of moves and swaps, or until told to stop."""
+    def polish(
+        self, expired: Callable[[], bool] = lambda: False, passes: int = 50, swap_passes: int = 50
+    ) -> None:
+        """Descends to a local optimum of moves and swaps, or until told to stop; ``passes`` and
+        ``swap_passes`` limit it without a clock."""
         random = np.random.default_rng(self.seed + self.rounds)
-        block = 4096
+        block = 1024
+        # In a large problem moves alone get most of the way, and fast.
+        swaps = len(self.units) <= MOVES_FIRST
         for _ in range(passes):
             order = random.permutation(len(self.units))
-            gained = 0.0
+            gained, before = 0.0, 0.0 if swaps else self.cut()
             for start in range(0, len(order), block):
                 gained += descend(
-                    self.net, self.live, order[start : start + block], self.noise, True
+                    self.net, self.live, order[start : start + block], self.noise, swaps
                 )
                 if expired():
                     return
-            if gained >= -self.noise:
-                return
+            if swaps:
+                swap_passes -= 1
+                if gained >= -self.noise or swap_passes <= 0:
+                    return
+            swaps = swaps or gained > -0.002 * before
 
     def anneal(
         self,
@@ -120,6 +131,7 @@ class Search:
         warm: float = 1.0,
         cold: float = 0.05,
         expired: Callable[[], bool] = lambda: False,
+        swap_passes: int = 50,
     ) -> None:
         """Cools from ``warm`` to ``cold`` (in mean edge weights) over ``steps`` proposals, or
         over the time until ``deadline`` (``time.perf_counter``), then polishes. ``expired`` may
@@ -140,5 +152,6 @@ class Search:
             )
             done, share = done + chunk, following
         self.polish(
-            lambda: expired() or (deadline is not None and time.perf_counter() > deadline + 0.05)
+            lambda: expired() or (deadline is not None and time.perf_counter() > deadline + 0.05),
+            swap_passes=swap_passes,
         )

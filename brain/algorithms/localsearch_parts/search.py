@@ -8,7 +8,7 @@ import numpy as np
 from brain.algorithms.localsearch_parts.moves import (
     NOWHERE,
     SLACK,
-    swap_change,
+    edge,
     tie,
     try_move,
     try_swap,
@@ -71,19 +71,34 @@ def descend(net, live, order, noise, swaps):  # type: ignore[no-untyped-def]
 @numba.njit(cache=True, nogil=True)
 def _best_swap(net, live, u, ranked, noise):  # type: ignore[no-untyped-def]
     """Swaps u with the unit that gains most among those on the nodes it talks to most."""
-    a = np.int64(live.node[u])
+    indptr, indices, weight, node = net.indptr, net.indices, net.weight, live.node
+    head, after, ties, cpu = live.head, live.after, live.ties, net.cpu
+    table = ties.shape[0] > 0
+    a = np.int64(node[u])
     here = tie(net, live, u, a)
     best, partner = -noise, np.int64(NOWHERE)
     for n in ranked[:8]:
         room = here - tie(net, live, u, n)
-        v = np.int64(live.head[n])
+        least, most = cpu[u] - live.cpu_free[n] - SLACK, cpu[u] + live.cpu_free[a] + SLACK
+        v = np.int64(head[n])
         while v != NOWHERE:
-            # Without its own edge a swap cannot gain more than both sides together.
-            if room + tie(net, live, v, n) - tie(net, live, v, a) < best:
-                change = swap_change(net, live, u, v)
+            if least <= cpu[v] <= most:
+                change = room
+                if table:
+                    change += ties[v, n] - ties[v, a]
+                else:
+                    for i in range(indptr[v], indptr[v + 1]):
+                        where = node[indices[i]]
+                        if where == n:
+                            change += weight[i]
+                        elif where == a:
+                            change -= weight[i]
+                # Without its own edge a swap cannot gain more than both sides together.
                 if change < best:
-                    best, partner = change, v
-            v = np.int64(live.after[v])
+                    change += 2.0 * edge(net, u, v)
+                    if change < best:
+                        best, partner = change, v
+            v = np.int64(after[v])
     if partner == NOWHERE:
         return 0.0
     change = try_swap(net, live, u, partner, -noise)
