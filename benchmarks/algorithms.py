@@ -61,19 +61,21 @@ def main() -> None:
     for name in chosen:
         if name not in known:
             parser.error(f"no section {name!r}; there are {', '.join(known)}")
-    results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     auto.warm()
     for name in chosen:
         load = os.getloadavg()[0]
         begin = time.perf_counter()
         print(f"{name} …", flush=True)
-        results[name] = {
+        measured = {
             "result": known[name](),
             "seconds": round(time.perf_counter() - begin, 1),
             "load_average": [round(load, 1), round(os.getloadavg()[0], 1)],
             "quick": arguments.quick,
             "patience": arguments.patience,
         }
+        # Read only now: another section may have been measured and written meanwhile.
+        results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        results[name] = measured
         results["machine"] = {
             "cores": os.cpu_count(),
             "machine": platform.machine(),
