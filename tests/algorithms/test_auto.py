@@ -220,3 +220,12 @@ def test_the_edges_of_problems_have_answers() -> None:
     assert cramped.status is Status.BEST_EFFORT
     assert int(cramped.placement.placed.sum()) == 3
     assert np.isfinite(cramped.score.inter_node)
+
+
+def test_a_member_that_knows_no_cap_on_moves_cannot_break_it() -> None:
+    problem, current = random_problem(5007)
+    options = Options(seed=5007, max_moves=3, params={"steps": 2000})
+    result = auto.solve(problem, current, options)
+    assert check(problem, result, current, options) == []
+    even = next(c for c in result.details["candidates"] if c["candidate"] == "even")
+    assert "3 allowed" in even["failed"]

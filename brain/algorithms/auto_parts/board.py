@@ -22,7 +22,14 @@ class Board:
         self.lines: list[dict[str, Any]] = []
 
     def add(self, label: str, result: Result, seconds: float = 0.0) -> bool:
-        """Enters a candidate; True if it is the best so far (the earlier one stays on a tie)."""
+        """Enters a candidate; True if it is the best so far (the earlier one stays on a tie).
+
+        One that moves more than is allowed is none: ``even`` knows no cap, and a cap is hard.
+        """
+        cap, moved = self.work.options.max_moves, result.score.moved_executors
+        if cap is not None and moved > cap:
+            self.fail(label, f"moves {moved} executors, {cap} allowed")
+            return False
         key = order_of_result(self.work, self.prices, result)
         self.lines.append(
             {
@@ -37,6 +44,8 @@ class Board:
                 "seconds": round(seconds, 4),
             }
         )
+        if result.details.get("cut_off"):
+            self.lines[-1]["cut_off"] = True  # by the clock, before all its steps were done
         if self.best_key is None or key < self.best_key:
             self.best, self.best_key, self.winner = result, key, label
             return True
