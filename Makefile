@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz \
+        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
         test-storm-versions test-compose
 
 help:
@@ -86,6 +86,9 @@ bench-all: setup ## every experiment of benchmarks/experiments (hours, resumable
 
 bench-quick: setup ## one short run of the most important ones, to see that they work (10 min)
 	$(BIN)/stormbrain bench run payload payload-sizes smart-homes soccer java --quick --fresh
+
+bench-moves: setup ## downtime of our moves and of storm rebalance -> docs/moves.md
+	$(BIN)/python -m benchmarks.moves
 
 lint: setup ## ruff and mypy
 	$(BIN)/ruff check brain topologies tests benchmarks

@@ -13,7 +13,9 @@ the highest emitted must stand in the sinks' files, some of them more than once.
 the number up to which all is acked in a file and goes on after it when it is restarted.
 
 Lines cross the task indices (see ``weave`` in ``parallel.py``), so Storm's even scheduler places
-them badly and a better placement exists. ``results_dir`` must be seen by all workers::
+them badly and a better placement exists. A number written to the file ``weave`` in ``results_dir``
+crosses them otherwise from then on: a change of load at a known moment. ``results_dir`` must be
+seen by all workers::
 
     stormbrain submit topologies/counted.py --set results_dir=/tmp/counted --set rate=20
     python -m topologies.counted /tmp/counted      # what was emitted, and what is missing
@@ -79,7 +81,7 @@ class CountingSpout(Spout):  # type: ignore[misc]
     def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
         options = Options(**storm_conf[OPTIONS_KEY])
         self._place = TaskPlace.from_context(context)
-        self._key = _line_key(options, 0, self._place)
+        self._line = Line(options, 0, self._place)
         self._payload = "x" * options.payload
         self._last = options.numbers or sys.maxsize
         self._pacer = Pacer(options.rate)
@@ -112,7 +114,7 @@ class CountingSpout(Spout):  # type: ignore[misc]
             self._send(int(tup_id))
 
     def _send(self, number: int) -> None:
-        values = [self._key, self._place.index, number, self._payload]
+        values = [self._line.key(), self._place.index, number, self._payload]
         self.emit(values, tup_id=str(number))
 
     def _tell(self) -> None:
@@ -131,10 +133,10 @@ class RelayBolt(Bolt):  # type: ignore[misc]
 
     def initialize(self, storm_conf: dict[str, Any], context: dict[str, Any]) -> None:
         options = Options(**storm_conf[OPTIONS_KEY])
-        self._key = _line_key(options, 1, TaskPlace.from_context(context))
+        self._line = Line(options, 1, TaskPlace.from_context(context))
 
     def process(self, tup: Any) -> None:
-        self.emit([self._key, *tup.values[1:]])
+        self.emit([self._line.key(), *tup.values[1:]])
 
 
 class CountedSink(Bolt):  # type: ignore[misc]
@@ -151,11 +153,37 @@ class CountedSink(Bolt):  # type: ignore[misc]
             self._seen.write(b"%d %d %d\n" % (source, number, time.time() * 1000))
 
 
-def _line_key(options: Options, stage: int, place: TaskPlace) -> str:
-    """A key that fields grouping sends to the next task of the line that passes through here."""
-    lines = parallel.Options(seed=options.seed)
-    onward = parallel.next_index(lines, stage, place.index, place.count)
-    return parallel.key_for(f"line-{stage}-{place.index}", onward, place.count)
+class Line:
+    """Where the line that passes through a task goes next; looks for a new weave now and then."""
+
+    def __init__(self, options: Options, stage: int, place: TaskPlace) -> None:
+        self._options, self._stage, self._place = options, stage, place
+        self._weave = 0
+        self._looked_at = 0.0
+        self._key = ""
+
+    def key(self) -> str:
+        """A key that fields grouping sends to the next task of the line."""
+        now = time.monotonic()
+        if not self._key or now - self._looked_at > _TELL_SECS:
+            self._looked_at = now
+            weave = _read_weave(self._options)
+            if weave != self._weave or not self._key:
+                self._weave, self._key = weave, self._made(weave)
+        return self._key
+
+    def _made(self, weave: int) -> str:
+        lines = parallel.Options(seed=self._options.seed + weave)
+        place = self._place
+        onward = parallel.next_index(lines, self._stage, place.index, place.count)
+        return parallel.key_for(f"line-{self._stage}-{place.index}", onward, place.count)
+
+
+def _read_weave(options: Options) -> int:
+    try:
+        return int((Path(options.results_dir) / "weave").read_text())
+    except (OSError, ValueError):
+        return 0
 
 
 def _file(options: Options, kind: str, place: TaskPlace) -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,21 +50,18 @@ def world(cluster_state_root: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def trial(world: World, request: pytest.FixtureRequest) -> Trial:
     """A world with two brains, all daemons, a plan in force and tuples on their way."""
-    begun = time.monotonic()
     world.two_brains()
     for name in world.dead_daemons():
         world.cluster.start_daemon(name)
     world.cluster.wait_ready()
-    print(f"ready {time.monotonic() - begun:.1f}")
+    world.remove_newcomers()
     if not world.plan_in_force():
         # A fault has placed the topology otherwise: a fresh brain finds it and places it anew.
         world.stop_brains()
         world.two_brains()
         eventually(world.plan_in_force, 180, "a plan in force again")
     eventually(world.brain_resumed, 60, "a brain at work")
-    print(f"brain {time.monotonic() - begun:.1f}")
     world.numbers_arrive(180)
-    print(f"numbers {time.monotonic() - begun:.1f}")
     fault, _, expected = (request.function.__doc__ or "").strip().partition(": ")
     variant = getattr(request.node, "callspec", None)
     if variant is not None:

@@ -43,12 +43,12 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         HEAD,
         f"{passed} of {len(rows)} faults survived as expected, on {os.cpu_count()} cores.\n",
-        "| fault | expected | observed | recovered, s | |",
-        "|---|---|---|---:|---|",
+        "| fault | expected | observed | recovered, s | | measured |",
+        "|---|---|---|---:|---|---|",
     ]
     for row in rows:
         secs = "" if row["recovered_secs"] is None else f"{row['recovered_secs']:.1f}"
         observed = "; ".join(row["observed"])
-        cells = [row["fault"], row["expected"], observed, secs, row["outcome"]]
+        cells = [row["fault"], row["expected"], observed, secs, row["outcome"], row["measured"]]
         lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
     return "\n".join(lines) + "\n"

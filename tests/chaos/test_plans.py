@@ -14,7 +14,9 @@ from tests.harness.zookeeper import eventually
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 
 
-@pytest.mark.parametrize("content", ["garbage", "old epoch", "another topology", "oversized"])
+@pytest.mark.parametrize(
+    "content", ["garbage", "an old epoch", "another topology's plan", "900 kB of zeros"]
+)
 def test_plan_znode_overwritten(trial: Trial, content: str) -> None:
     """the plan's znode holds {content}, and Nimbus starts anew: it is not applied, the placement
     holds, and the brain puts its plan back."""
@@ -24,11 +26,11 @@ def test_plan_znode_overwritten(trial: Trial, content: str) -> None:
     elsewhere = dict(zip(plan.executors, reversed(plan.executors.values()), strict=True))
     forged = {
         "garbage": b"\xde\xad\xbe\xef" * 10,
-        "old epoch": encode(dataclasses.replace(plan, epoch=0, executors=elsewhere)).head,
-        "another topology": encode(
+        "an old epoch": encode(dataclasses.replace(plan, epoch=0, executors=elsewhere)).head,
+        "another topology's plan": encode(
             dataclasses.replace(plan, topology_id="stranger-9-9", executors=elsewhere)
         ).head,
-        "oversized": b"SBPL\x01\x00" + b"\x00" * 900_000,
+        "900 kB of zeros": b"SBPL\x01\x00" + b"\x00" * 900_000,
     }[content]
     path = f"/stormbrain/plans/{world.topology_id}"
     leader = eventually(world.leading_nimbus, 60, "a leading Nimbus")
@@ -79,9 +81,10 @@ def test_brain_returns_infeasible_plans(trial: Trial) -> None:
         trial.newcomer_is_scheduled("while the liar leads")
         trial.nothing_moved()
         liar.put_back()
+    trial.begins()
     world.two_brains()
     trial.plan_holds()
-    trial.recovered("a real brain goes on")
+    trial.recovered("the liar gone, a new brain goes on from the plan")
     trial.nothing_moved()
     trial.nimbus_stayed_up()
     trial.nothing_lost()
@@ -104,8 +107,9 @@ def test_two_brains_both_sure_that_they_lead(trial: Trial) -> None:
         trial.saw(f"{liar.conflicts} plans of the deposed brain refused by ZooKeeper")
         trial.newcomer_is_scheduled("while both lead")
         trial.nothing_moved()
+    trial.begins()
     trial.plan_holds()
-    trial.recovered("Nimbus asks the true leader")
+    trial.recovered("the deposed brain gone, Nimbus asks the true leader")
     trial.nothing_moved()
     trial.nimbus_stayed_up()
     trial.nothing_lost()
