@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from brain.algorithms import registry
 from brain.model import CommGraph, Node, Options, Problem, Topology
@@ -128,16 +129,33 @@ def in_processes(
 
 
 def _peak_mb() -> float:
-    """Of this process; members of a portfolio in processes of their own are added at their peak."""
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024.0
+    """Of this process and of those that it started, each at its peak.
+
+    Not by getrusage: a process that was forked off a large one inherits its peak there.
+    """
+    me = psutil.Process()
+    return sum(_high_water_kb(p.pid) for p in (me, *me.children(recursive=True))) / 1024.0
+
+
+def _high_water_kb(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0  # it has just ended
+    return next((float(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0.0)
 
 
 def _cpu() -> float:
-    own, children = (
-        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    """CPU seconds of this process and of those that it started, ended or not."""
+    me = psutil.Process()
+    total = 0.0
+    for process in (me, *me.children(recursive=True)):
+        try:
+            used = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += used.user + used.system + used.children_user + used.children_system
+    return total
 
 
 if __name__ == "__main__":
