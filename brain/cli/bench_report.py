@@ -10,14 +10,9 @@ import typer
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the group ``bench``."""
-    for group in app.registered_groups:
-        if group.name == "bench" and group.typer_instance is not None:
-            group.typer_instance.command()(report)
-            return
-    bench = typer.Typer(help="The papers' experiments.", no_args_is_help=True)
-    bench.command()(report)
-    bench.callback()(lambda: None)
-    app.add_typer(bench, name="bench")
+    from brain.cli.bench import bench_app
+
+    bench_app.command()(report)
 
 
 def report(

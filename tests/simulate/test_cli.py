@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from brain.cli import bench_report, simulate
+from brain.cli import simulate
 from brain.errors import BadInput
 from brain.problems import problem_to_dict
 from brain.problems.fischer import payload
@@ -28,7 +28,7 @@ def answer(*words: str) -> dict[str, Any]:
 
     app = typer.Typer()
     simulate.register(app)
-    bench_report.register(app)
+    app.callback()(lambda: None)
     done = CliRunner().invoke(app, ["simulate", *words], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return dict(json.loads(done.stdout))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brain.bench.experiment import PAPERS
 from brain.bench.report import katts, predicted, simulation
 from brain.bench.report.document import (
     Block,
@@ -28,13 +29,6 @@ from brain.errors import BadInput
 
 TITLE = "The papers' experiments, side by side"
 START, END = "<!-- bench report -->", "<!-- /bench report -->"
-PAPERS = {
-    "fischer2015": "Fischer & Bernstein 2015: METIS scheduler",
-    "eskandari2020": "Eskandari et al. 2020: I-Scheduler",
-    "aniello2013": "Aniello et al. 2013: offline and online schedulers",
-    "fischer2013": "Fischer et al. 2013: KATTS",
-    "storm": "Storm's own kind of topologies",
-}
 
 
 @dataclass(frozen=True)

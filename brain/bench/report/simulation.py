@@ -32,7 +32,10 @@ def blocks(results: Mapping[str, Any], figures: Path) -> list[Block]:
         Text(
             "Forecasts of `brain/simulate` with the costs of a tuple calibrated on real Storm "
             "workers (`brain/simulate/costs.json`, see [simulation](simulation.md)). They are "
-            "predictions; how well such predictions fit runs is in the section on validation."
+            "predictions; how well such predictions fit runs is in the section on validation. All "
+            "rates of a topology scale together in them, so the fullest node sets the pace of all "
+            "lines, also of those that never touch it: a placement that is good but for one node "
+            "is rated too low."
         ),
     ]
     makers: dict[str, Callable[[Any, Path], list[Block]]]
