@@ -91,6 +91,8 @@ class Key:
     check: Check
     reader: str = "brain"
     """Who reads it: plugin (Nimbus), hook (workers), brain, or several of them."""
+    secret: bool = False
+    """Its value is never shown, not even where it is wrong."""
 
     def validate(self, value: Any, where: str) -> Any:
         """The value, or BadInput that names the key and where it was set."""
@@ -98,7 +100,7 @@ class Key:
             value = "off"  # what YAML makes of a bare `off`
         wrong = None if value is None and self.default is None else self.check(value)
         if wrong:
-            shown = json.dumps(value, default=str)
+            shown = "what was given" if self.secret else json.dumps(value, default=str)
             raise BadInput(
                 f"{where}: {self.name}",
                 f"{wrong}, not {shown}",
@@ -174,6 +176,7 @@ _ALL = (
         _C,
         _text,
         "plugin, hook, brain",
+        secret=True,
     ),
     Key(
         "brain.scheduler.tls.ca",
@@ -254,6 +257,7 @@ _ALL = (
         "Digest credentials with which the brain owns its znodes; others may then only read.",
         _C,
         _text,
+        secret=True,
     ),
     Key(
         "brain.scheduler.reports.per.worker.per.minute",

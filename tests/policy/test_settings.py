@@ -51,3 +51,10 @@ def test_off_is_understood_though_yaml_makes_false_of_it() -> None:
     assert Settings().for_topology("t", {"topology.brain.mode": "false"})["mode"] == "off"
     with pytest.raises(BadInput):
         Settings.read({"topology.brain.mode": True}, "storm.yaml")
+
+
+@pytest.mark.parametrize("key", ["brain.scheduler.token", "brain.scheduler.zookeeper.auth"])
+def test_a_secret_is_not_shown_though_it_is_wrong(key: str) -> None:
+    with pytest.raises(BadInput, match="must be a string") as told:
+        Settings.read({key: 31337}, "storm.yaml")
+    assert "31337" not in str(told.value)

@@ -1,6 +1,7 @@
 package io.stormbrain.common;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -72,5 +73,14 @@ class CommonTest {
         assertEquals("{\"a\":[1,2.5,null,true,\"x\"],\"quote\\\"\\\\\":\"line\\u000aend\\u0001é\\ud83d\\ude00\"}",
                 Json.text(map));
         assertEquals("[null,3.0]", Json.text(List.of(Double.NaN, 3.0)));
+    }
+
+    /** Storm's daemons log their configuration through this at the start. */
+    @Test
+    void stormItselfDoesNotLogTheSecrets() {
+        Map<String, Object> masked = org.apache.storm.utils.ConfigUtils.maskPasswords(Map.of(
+                BrainConfig.TOKEN, "s3cret", SecretKeys.ZOOKEEPER_AUTH, "brain:s3cret", "nimbus.thrift.port", 6627));
+        assertFalse(masked.toString().contains("s3cret"), masked.toString());
+        assertEquals(6627, masked.get("nimbus.thrift.port"));
     }
 }
