@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -229,3 +231,16 @@ def test_a_member_that_knows_no_cap_on_moves_cannot_break_it() -> None:
     assert check(problem, result, current, options) == []
     even = next(c for c in result.details["candidates"] if c["candidate"] == "even")
     assert "3 allowed" in even["failed"]
+
+
+def test_a_command_ends_in_order_while_the_exact_solver_is_still_at_it() -> None:
+    """A thread left behind inside C++ aborted the interpreter at its exit."""
+    script = (
+        "from brain.algorithms import auto\n"
+        "from brain.model import Options\n"
+        "from brain.problems.fischer import opengov\n"
+        "auto.solve(opengov(10), None, Options(theta=0.6, params={'isolation': 'thread'}))\n"
+    )
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr

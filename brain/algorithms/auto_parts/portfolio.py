@@ -124,7 +124,7 @@ class Portfolio:
                 if session is not None:
                     yield session
                     return
-        threads = ThreadRunner(self.problem, self.current)
+        threads = ThreadRunner(self.problem, self.current, self.deadline)
         try:
             yield threads
         finally:
