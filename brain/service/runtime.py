@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hmac
+import ipaddress
 import logging
 import threading
 import time
@@ -113,7 +114,13 @@ class BrainRuntime:
         self.election.start()
         self._planner.start()
         self.inspector.start()
-        log.info("brain %s %s listens on %s", self.id, __version__, self.address)
+        secured = "with mutual TLS" if self.tls else "without TLS"
+        log.info("brain %s %s listens on %s, %s", self.id, __version__, self.address, secured)
+        if not (self.tls or self.token or _is_loopback(self.door.address[0])):
+            log.warning(
+                "anybody who reaches %s may ask and tell this brain: set brain.scheduler.token or "
+                "brain.scheduler.tls.*, or listen on loopback", self.address,
+            )  # fmt: skip
 
     def stop(self) -> None:
         self._stopping.set()
@@ -321,3 +328,10 @@ class BrainRuntime:
             for topology_id in self.store.retain(live):
                 self.decisions.forget(topology_id)
                 log.info("%s: gone; its plans were removed", topology_id)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import time
 import uuid
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from brain.cli.connection import call_brain
+from brain.cli.serve import serve
 from brain.config import Settings
 from brain.errors import StormbrainError
 from brain.plans.store import PlanStore
@@ -208,3 +210,31 @@ def test_every_decision_can_be_replayed(brain: BrainRuntime, tmp_path: Path) -> 
     assert found.recorded[0] == "move"
     assert found.same
     assert found.same_placement
+
+
+def test_by_default_the_doors_are_open_to_this_machine_only() -> None:
+    defaults = {name: p.default for name, p in inspect.signature(serve).parameters.items()}
+    assert defaults["listen"].startswith("127.0.0.1:")
+    assert defaults["dashboard"].startswith("127.0.0.1:")
+    assert inspect.signature(BrainRuntime).parameters["host"].default == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("host", "more", "warned"),
+    [
+        ("0.0.0.0", {}, True),
+        ("0.0.0.0", {"brain.scheduler.token": "hush"}, False),
+        ("127.0.0.1", {}, False),
+    ],
+)
+def test_an_open_door_without_a_lock_is_warned_of_and_no_secret_is_logged(
+    zookeeper: ZooKeeperServer, root: str, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    host: str, more: dict[str, str], warned: bool,
+) -> None:  # fmt: skip
+    settings = Settings({"brain.scheduler.zookeeper.root": root, **more})
+    brain = BrainRuntime(settings, zookeeper.client(), tmp_path, host=host)
+    with caplog.at_level("DEBUG"):
+        brain.start()
+        brain.stop()
+    assert ("anybody who reaches" in caplog.text) is warned
+    assert "hush" not in caplog.text
