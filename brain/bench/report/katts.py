@@ -7,7 +7,7 @@ from typing import Any
 
 from brain.bench.report.document import Block, Heading, Text, table
 
-COMMAND = "stormbrain pipeline learn --json"
+COMMAND = "stormbrain pipeline learn --json > benchmarks/results/learn.json"
 PAPER = {
     ("opengov", "uniform"): ("69.5 … 69.8", "5.27"),
     ("opengov", "oracle"): ("29 … 37.7", "7.04"),
