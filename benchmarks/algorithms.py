@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,13 @@ def sections(quick: bool, patience: float) -> dict[str, Callable[[], Any]]:
     }
 
 
+def _commit() -> str:
+    """The code that is measured, so that the page can tell which sections are of older code."""
+    command = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=RESULTS.parent)
+    return done.stdout.strip() or "unknown"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", action="append", help="a section to run; all by default")
@@ -72,6 +80,7 @@ def main() -> None:
             "load_average": [round(load, 1), round(os.getloadavg()[0], 1)],
             "quick": arguments.quick,
             "patience": arguments.patience,
+            "commit": _commit(),
         }
         # Read only now: another section may have been measured and written meanwhile.
         results: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}

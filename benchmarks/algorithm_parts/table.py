@@ -37,7 +37,16 @@ def markdown(results: dict[str, Any]) -> str:
             lines += make(entry["result"])
             patience = entry.get("patience", 1.0)
             longer = f", θ times {patience:g} for that" if patience != 1.0 else ""
-            lines += ["", f"Load average {before} to {after}{longer}{quick}.", ""]
+            code = entry.get("commit")
+            of = (
+                f" Code: {code}."
+                if code
+                else (
+                    " **Measured on older code** (before members of `auto` had fixed budgets and "
+                    "annealing became faster), not repeated since."
+                )
+            )
+            lines += ["", f"Load average {before} to {after}{longer}{quick}.{of}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
