@@ -72,8 +72,10 @@ class Dashboard:
 
     @property
     def url(self) -> str:
-        host, port = self._server.server_address[:2]
-        shown = str(host) if ":" not in str(host) else f"[{host!s}]"
+        host, port = str(self._server.server_address[0]), self._server.server_address[1]
+        if host in ("0.0.0.0", "::"):  # every address of this machine: its name is one to click on
+            host = socket.gethostname()
+        shown = f"[{host}]" if ":" in host else host
         return f"http://{shown}:{port}/"
 
     def start(self) -> None:

@@ -1,5 +1,6 @@
 package io.stormbrain.hook;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.storm.serialization.KryoValuesSerializer;
@@ -20,6 +21,8 @@ final class TupleSizer implements EdgeTable.Sizer {
     private final Map<String, Object> conf;
     private KryoValuesSerializer kryo;
     private int kryoFailures;
+    /** Whether a class that all elements of a list share is named once (Kryo 5) or with each (before); null until asked. */
+    private Boolean namesSharedClassOnce;
 
     TupleSizer(Map<String, Object> conf) {
         this.conf = conf;
@@ -69,17 +72,17 @@ final class TupleSizer implements EdgeTable.Sizer {
         }
         if (depth < MAX_DEPTH) {
             if (value instanceof List<?> list) {
-                return 1 + collection(list, list.size(), depth + 1);
+                return 1 + collection(list, list.size(), depth + 1, namesSharedClassOnce());
             }
             if (value instanceof Map<?, ?> map) {
-                return 1 + collection(map.keySet(), map.size(), depth + 1)
-                        + collection(map.values(), map.size(), depth + 1);
+                return 1 + collection(map.keySet(), map.size(), depth + 1, false)
+                        + collection(map.values(), map.size(), depth + 1, false) - varint(map.size());
             }
         }
         return byKryo(value);
     }
 
-    private long collection(Iterable<?> elements, int count, int depth) {
+    private long collection(Iterable<?> elements, int count, int depth, boolean sharing) {
         long size = 0;
         int measured = 0;
         Class<?> common = null;
@@ -94,10 +97,19 @@ final class TupleSizer implements EdgeTable.Sizer {
             common = type;
             measured++;
         }
-        if (!mixed) {
-            size -= measured; // Kryo names a class that all elements share only once
+        if (sharing && !mixed) {
+            size -= measured;
         }
         return varint(count) + (measured == 0 ? 0 : size * count / measured);
+    }
+
+    /** Asked of the Kryo that this Storm has: two elements more cost two bytes, or four with their classes. */
+    private boolean namesSharedClassOnce() {
+        if (namesSharedClassOnce == null) {
+            long more = byKryo(new ArrayList<>(List.of(true, true, true))) - byKryo(new ArrayList<>(List.of(true)));
+            namesSharedClassOnce = more < 4;
+        }
+        return namesSharedClassOnce;
     }
 
     private long byKryo(Object value) {

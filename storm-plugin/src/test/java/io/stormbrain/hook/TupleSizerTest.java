@@ -54,7 +54,9 @@ class TupleSizerTest {
                 return new ArrayList<>(Collections.nCopies(random.nextInt(20), value(random, depth - 1)));
             default:
                 Map<String, Object> map = new HashMap<>();
-                map.put("key" + random.nextInt(100), value(random, depth - 1));
+                for (int entries = random.nextInt(12); entries >= 0; entries--) {
+                    map.put("key" + random.nextInt(100), value(random, depth - 1));
+                }
                 return map;
         }
     }
