@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from brain import __version__
+from brain.algorithms import registry
 from brain.dashboard.answers import Answers
 from brain.dashboard.guard import (
     HEADERS,
@@ -184,7 +185,11 @@ class _Handler(BaseHTTPRequestHandler):
         check_host(self.headers)  # type: ignore[arg-type]
         query = dict(parse_qsl(url.query))
         if url.path == "/api/about":
-            about = {"brain": dashboard.answers.brain(), "can_apply": bool(dashboard.token)}
+            about = {
+                "brain": dashboard.answers.brain(),
+                "can_apply": bool(dashboard.token),
+                "algorithms": registry.names(),
+            }
             self._send(200, JSON, json_text(about).encode())
         elif url.path in ("/api/picture", "/api/explain"):
             status, text = dashboard.answers.ask(url.path.rpartition("/")[2], query)

@@ -4,8 +4,6 @@ import * as api from "./api.js";
 import { candidates, moves, scores } from "./decisions.js";
 import { bytes, count, el, number, table } from "./format.js";
 
-const ALGORITHMS = ["", "auto", "exact", "localsearch", "metis", "ischeduler", "online", "offline", "tstorm", "rstorm", "even"];
-
 function busy(root, work) {
   const button = root.querySelector("button.primary");
   if (button) button.disabled = true;
@@ -64,7 +62,16 @@ function field(label, input) {
 }
 
 function algorithms() {
-  return el("select", { name: "algorithm" }, ...ALGORITHMS.map((a) => el("option", { value: a }, a || "as configured")));
+  return el("select", { name: "algorithm" }, el("option", { value: "" }, "as configured"));
+}
+
+/** Fills in what the brain has, when it has told; a choice that was made stays. */
+export function offerAlgorithms(names) {
+  for (const select of document.querySelectorAll("select[name=algorithm]")) {
+    const chosen = select.value;
+    select.replaceChildren(select.firstChild, ...names.map((name) => el("option", { value: name }, name)));
+    select.value = chosen;
+  }
 }
 
 function values(form) {
