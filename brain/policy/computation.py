@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from brain.algorithms.parts.score import score
 from brain.config import TopologySettings
-from brain.model import CommGraph, Options, Result
+from brain.model import Options, Result
 from brain.monitor.snapshot import TopologyView
 from brain.plans.plan import Cost, Plan
 from brain.policy.decision import Decision, Outcome, Situation, Trigger, judge, moves_between
 from brain.policy.problem_builder import BuiltProblem
-from brain.units import BYTES, TUPLES
+from brain.units import unit_of
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,6 @@ def assess(task: SolveTask, result: Result, decision_id: str, now_ms: int) -> tu
         decision_id=decision.id,
     )
     return decision, plan
-
-
-def unit_of(graph: CommGraph) -> str:
-    """What the costs of this graph are measured in."""
-    return BYTES if (graph.weight != graph.tuples).any() else TUPLES
 
 
 def situation_of(task: SolveTask, result: Result) -> Situation:

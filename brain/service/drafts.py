@@ -23,12 +23,13 @@ from brain.explain.whatif import Change, changed_rates, changed_view
 from brain.idl import wire
 from brain.model import Options, Result, Score, Status
 from brain.plans.plan import Executor, Plan, SlotId
-from brain.policy.computation import SolveTask, unit_of
+from brain.policy.computation import SolveTask
 from brain.policy.decision import Decision, Trigger, gain_percent, moves_between
 from brain.policy.problem_builder import BuiltProblem, build_problem
 from brain.service.arguments import Arguments
 from brain.service.inside import Inside
 from brain.service.solver import Solver, SolverFailed
+from brain.units import unit_of
 
 KEPT = 64
 KEPT_SECS = 3600.0
@@ -170,6 +171,7 @@ class Drafts:
         return {
             **_costs(decision.before, result),
             "unit": unit_of(task.built.problem.graph),
+            "hosts": hosts_of(task.built),
             "digest": digest,
             "why_not_applicable": why_not,
             "kept_secs": KEPT_SECS,
@@ -304,6 +306,7 @@ def _compared(
     return {
         **_costs(score(built.problem, built.current, built.current), result),
         "unit": unit_of(built.problem.graph),
+        "hosts": {**hosts_of(task.built), **hosts_of(built)},
         "change": str(change),
         "topology_id": task.topology_id,
         "topology_name": task.view.name,
@@ -319,6 +322,11 @@ def _compared(
         "current": _slots(base),
         "placement": _slots(planned),
     }
+
+
+def hosts_of(built: BuiltProblem) -> dict[str, str]:
+    """Supervisor id → host: ids are for programs, hosts for people."""
+    return {n.id: n.host or n.id for n in built.problem.nodes}
 
 
 def _slots(placed: Mapping[Executor, SlotId]) -> dict[str, list[Any]]:

@@ -26,7 +26,8 @@ def test_plan_shows_the_diff_and_a_digest(fed: FedBrain) -> None:
     assert f"stormbrain apply lines {answer['digest'][:12]}" in shown.out
     assert f"{len(answer['moves'])} executors move" in shown.out
     for move in answer["moves"]:
-        assert move["to_slot"] in shown.out
+        node, port = move["to_slot"].split(":")
+        assert f"{node}.example:{port}" in shown.out  # hosts, not supervisor ids
     assert "-100.0 %" in shown.out
 
 

@@ -66,7 +66,7 @@ function show(picture) {
   if (!own.timeline) return;  // details come with the next picture
   draw();
   for (const chart of charts) chart.update(own.timeline, own.moves);
-  showDecisions($("panel-decisions"), own);
+  showDecisions($("panel-decisions"), own, picture.nodes);
 }
 
 function tabsOfTopologies(all, own) {
