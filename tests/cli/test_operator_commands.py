@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,16 @@ def test_replay_makes_a_recorded_decision_again(zookeeper: ZooKeeperServer, tmp_
     failed = run("replay", str(tmp_path / "nothing.json"))
     assert failed.error is not None
     assert "is not a decision file" in failed.error.message
+
+
+def test_without_zookeeper_there_is_one_line_and_a_hint() -> None:
+    """As a user sees it: what libraries log must not stand around it."""
+    command = Path(sys.executable).parent / "stormbrain"
+    done = subprocess.run(
+        [str(command), "status", "--zookeeper", "127.0.0.1:1"],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    told = done.stderr.splitlines()
+    assert [line.partition(":")[0] for line in told] == ["error", "hint"], done.stderr
