@@ -114,7 +114,9 @@ def test_the_pages_ask_questions() -> None:
 )
 def test_somebody_runs(where: str, command: str) -> None:
     found = [row for row in RUN_BY if re.match(row[0], command)]
-    assert found or has_a_cli_test(command), f"{where}: nobody runs `{command}`; mark its block `sh test` or name who does"
+    assert found or has_a_cli_test(command), (
+        f"{where}: nobody runs `{command}`; mark its block `sh test` or name who does"
+    )
     for _, path, needle in found:
         files = [ROOT / path] if (ROOT / path).is_file() else sorted((ROOT / path).glob("*.py"))
         texts = [f.read_text(encoding="utf-8") for f in files]

@@ -17,6 +17,8 @@ final class TupleSizer implements EdgeTable.Sizer {
     /** Of longer collections so many elements are measured, and the rest is taken to be like them. */
     private static final int MAX_ELEMENTS = 256;
     private static final int MAX_KRYO_FAILURES = 8;
+    /** The class that all elements of a list share, and that they do. */
+    private static final int SHARED_CLASS = 2;
 
     private final Map<String, Object> conf;
     private KryoValuesSerializer kryo;
@@ -97,10 +99,14 @@ final class TupleSizer implements EdgeTable.Sizer {
             common = type;
             measured++;
         }
-        if (sharing && !mixed) {
+        if (measured == 0) {
+            return varint(count);
+        }
+        boolean shared = sharing && !mixed;
+        if (shared) {
             size -= measured;
         }
-        return varint(count) + (measured == 0 ? 0 : size * count / measured);
+        return varint(count) + (shared ? SHARED_CLASS : 0) + size * count / measured;
     }
 
     /** Asked of the Kryo that this Storm has: two elements more cost two bytes, or four with their classes. */
