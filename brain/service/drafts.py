@@ -49,6 +49,8 @@ class Drafted:
     decision: Decision
     base: Mapping[Executor, SlotId]
     made_at: float
+    inputs: tuple[SolveTask, Result] | None = None
+    """What it was computed from, for `stormbrain replay`; None of a proposal, whose file exists."""
 
 
 class Drafts:
@@ -167,7 +169,7 @@ class Drafts:
         digest = None
         if why_not is None:
             kept = replace(decision, moves=moves, restarts=restarts)
-            digest = self._keep(plan, kept, base)
+            digest = self._keep(plan, kept, base, (task, result))
         return {
             **_costs(decision.before, result),
             "unit": unit_of(task.built.problem.graph),
@@ -190,10 +192,16 @@ class Drafts:
             "placement": _slots(plan.executors),
         }
 
-    def _keep(self, plan: Plan, decision: Decision, base: Mapping[Executor, SlotId]) -> str:
+    def _keep(
+        self,
+        plan: Plan,
+        decision: Decision,
+        base: Mapping[Executor, SlotId],
+        inputs: tuple[SolveTask, Result],
+    ) -> str:
         digest = draft_digest(plan, base)
         with self._keeping:
-            self._kept[digest] = Drafted(digest, plan, decision, base, time.monotonic())
+            self._kept[digest] = Drafted(digest, plan, decision, base, time.monotonic(), inputs)
             self._kept.move_to_end(digest)
             self._forget_old()
         return digest

@@ -93,6 +93,8 @@ def test_apply_then_history_tells_who_did_it(zookeeper: ZooKeeperServer, tmp_pat
         shown = ask(fed, "history", "lines")
         assert "operator" in shown.out
         assert ask(fed, "history", "lines", "--json").json[-1]["outcome"] == "move"
+        (file,) = (tmp_path / "decisions").glob("*.json.gz")
+        assert run("replay", str(file)).code == 0
     finally:
         fed.stop()
 
