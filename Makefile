@@ -76,7 +76,7 @@ bench-simulation: setup ## the papers' clusters and 10,000 machines -> benchmark
 bench-report: setup ## all results on record -> docs/benchmark-report.md and .html, README's table
 	$(BIN)/stormbrain bench report --readme
 
-BENCH_TABLE := payload payload-sizes parallel smart-homes soccer taxi java
+BENCH_TABLE := payload payload-sizes smart-homes soccer java
 
 bench: setup ## the README's experiments on a testbed of real Storm (about 60 min, resumable)
 	$(BIN)/stormbrain bench run $(BENCH_TABLE)
