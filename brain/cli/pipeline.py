@@ -307,7 +307,7 @@ def _as_store(spark: SparkSession, path: str) -> Iterator[str]:
     if is_store(HadoopFiles(spark), path):
         yield path
         return
-    if not spark.sparkContext.master.startswith("local"):
+    if not spark.sparkContext.master.startswith("local"):  # local-cluster shares our disk, too
         raise BadInput(
             path,
             "is no store, and executors elsewhere cannot share a temporary one",

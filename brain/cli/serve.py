@@ -40,6 +40,10 @@ def serve(
     state_dir: Annotated[
         Path | None, typer.Option(help="Where decisions are kept on disk.")
     ] = None,
+    profiles: Annotated[
+        str | None,
+        typer.Option(help="A graph of `pipeline graph`: where first placements start from."),
+    ] = None,
     brain_id: Annotated[str | None, typer.Option("--id", help="Name in logs and plans.")] = None,
     dashboard: Annotated[
         str,
@@ -90,6 +94,10 @@ def serve(
         advertise,
         brain_id,
     )
+    if profiles:
+        from brain.policy.history import history_profiles
+
+        runtime.core.profiles.update(history_profiles(profiles))
     page = _dashboard(runtime, dashboard)
     runtime.start()
     progress_console.print(f"brain {runtime.id} listens on {runtime.address}, ZooKeeper {hosts}")
