@@ -55,8 +55,8 @@ test-storm-versions: setup ## the plugin against Storm 2.4 … 2.8 -> docs/compa
 test-compose: setup ## builds and runs docker-compose.yml, where there is an engine
 	deploy/test-compose
 
-test-topologies: setup ## every benchmark topology on a real cluster (long)
-	$(BIN)/pytest -m "storm_full"
+test-topologies: setup ## every benchmark on a real cluster (long) -> benchmarks/results/topologies.json
+	$(BIN)/pytest -m "storm or storm_full" --durations=0 --durations-min=1 tests/topologies
 
 bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorithms-benchmark.md
 	$(BIN)/python -m benchmarks.algorithms

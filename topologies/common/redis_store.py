@@ -18,10 +18,10 @@ def connect(url: str) -> Any:
     import redis
 
     url = url or DEFAULT_URL
-    client = redis.Redis.from_url(url, decode_responses=True, socket_connect_timeout=5)
     try:
+        client = redis.Redis.from_url(url, decode_responses=True, socket_connect_timeout=5)
         client.ping()
-    except redis.exceptions.ConnectionError as problem:
+    except (redis.exceptions.RedisError, ValueError) as problem:
         raise RedisMissing(
             f"no Redis server answers at {url} ({problem}); start one (redis-server, from Debian's "
             "package of that name) and give its address as the option redis_url"
