@@ -224,6 +224,7 @@ def measure_follow(seconds: float) -> dict[str, Any]:
         "busy_cpu_percent": busy * 100,
         "idle_cpu_percent": idle * 100,
         "load_average_before": load,
+        "date": time.strftime("%Y-%m-%d %H:%M"),
     }
 
 
@@ -252,6 +253,8 @@ def measure(rows: int) -> dict[str, Any]:
     work = {n: r["ingest_s"] + r["graph_s"] for n, r in (("spark", spark), ("duckdb", duck))}
     result = {
         "rows": lines,
+        "wanted": rows,
+        "date": time.strftime("%Y-%m-%d %H:%M"),
         "megabytes": size / 1e6,
         "load_average_before": load,
         "spark": spark,
@@ -267,15 +270,15 @@ def write_table(document: dict[str, Any]) -> None:
     lines = [
         "# Pipeline benchmark",
         "",
-        f"Written by `make bench-pipeline` on {document['date']}: {document['machine']}. "
+        f"Written by `make bench-pipeline`: {document['machine']}. "
         "Both engines read each log line once, write partitioned Parquet, and derive the graph's "
         "five tables from it, in the same run on the same machine, one after the other. Ratio is "
         "Spark over DuckDB for ingest + graph; the start of the Spark session, which all jobs of a "
         "command share, is given apart. Memory is the peak of the whole process tree.",
         "",
         "| rows | MB | DuckDB ingest + graph | Spark ingest + graph | session | ratio | "
-        "with session | Spark memory | DuckDB memory | load before |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "with session | Spark memory | DuckDB memory | load before | measured |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for r in document["sizes"]:
         s, d = r["spark"], r["duckdb"]
@@ -283,7 +286,7 @@ def write_table(document: dict[str, Any]) -> None:
             f"| {r['rows']:,} | {r['megabytes']:,.0f} | {d['ingest_s']:.1f} + {d['graph_s']:.1f} s "
             f"| {s['ingest_s']:.1f} + {s['graph_s']:.1f} s | {s['session_s']:.1f} s "
             f"| {r['ratio']:.2f} | {r['ratio_with_session_start']:.2f} | {s['peak_mb']:,.0f} MB "
-            f"| {d['peak_mb']:,.0f} MB | {r['load_average_before']:.1f} |"
+            f"| {d['peak_mb']:,.0f} MB | {r['load_average_before']:.1f} | {r['date']} |"
         )
     f = document.get("follow")
     if f:
@@ -295,7 +298,7 @@ def write_table(document: dict[str, Any]) -> None:
             f"{f['latency_ms']['p99']:.0f} ms (each by its own line); CPU (100 % is "
             f"one core) {f['busy_cpu_percent']:.1f} % while lines come, "
             f"{f['idle_cpu_percent']:.1f} % while none do. Load before: "
-            f"{f['load_average_before']:.1f}.",
+            f"{f['load_average_before']:.1f}; measured {f['date']}.",
         ]
     TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -312,15 +315,31 @@ def main() -> None:
         run = {"spark": run_spark, "duckdb": run_duckdb}[options.engine]
         print(json.dumps(run(options.logs, options.out)))
         return
-    memory = psutil.virtual_memory().total / 2**30
-    document: dict[str, Any] = {
-        "date": time.strftime("%Y-%m-%d"),
-        "machine": f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.machine()}",
-        "sizes": [measure(rows) for rows in options.rows or [1_000_000, 10_000_000]],
-    }
+    document = _last_results()
     if options.follow_seconds > 0:
         document["follow"] = measure_follow(options.follow_seconds)
         print(json.dumps(document["follow"], indent=1))
+        keep(document)
+    for rows in options.rows or [1_000_000, 10_000_000]:
+        others = [r for r in document["sizes"] if r["wanted"] != rows]
+        document["sizes"] = sorted([*others, measure(rows)], key=lambda r: r["rows"])
+        keep(document)
+
+
+def _last_results() -> dict[str, Any]:
+    """What was measured before and is not measured again stays, with its own date and load."""
+    sizes: list[dict[str, Any]] = []
+    follow = None
+    if RESULTS.exists():
+        last = json.loads(RESULTS.read_text(encoding="utf-8"))
+        sizes, follow = last["sizes"], last.get("follow")
+    memory = psutil.virtual_memory().total / 2**30
+    machine = f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.machine()}"
+    return {"machine": machine, "sizes": sizes, **({"follow": follow} if follow else {})}
+
+
+def keep(document: dict[str, Any]) -> None:
+    """Written after each part, so that a run that is ended early keeps what it measured."""
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     write_table(document)
