@@ -64,7 +64,7 @@ bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorith
 bench-pipeline: setup ## Spark against DuckDB -> docs/pipeline-benchmark.md
 	$(BIN)/python -m benchmarks.pipeline
 
-bench-hook: setup ## throughput with the hook on and off, interleaved -> benchmarks/results/hook.json
+bench-hook: setup ## throughput with the hook on and off, in turns -> docs/hook-benchmark.md
 	$(BIN)/python -m benchmarks.hook
 
 bench-calibration: setup ## what a tuple costs, for the simulation -> brain/simulate/costs.json

@@ -19,8 +19,9 @@ from typing import Any
 
 from brain.config import Settings, TopologySettings
 from brain.model import Options, Result
+from brain.monitor.machines import MachineLoad, Machines
 from brain.monitor.snapshot import ClusterView, TopologyView
-from brain.monitor.traffic import Rates, TopologyTraffic
+from brain.monitor.traffic import Rates, TaskRates, TopologyTraffic
 from brain.plans.plan import Plan, PlanRef, StoredPlan
 from brain.policy.computation import Draft, SolveTask, assess
 from brain.policy.decision import (
@@ -28,16 +29,23 @@ from brain.policy.decision import (
     Outcome,
     Trigger,
 )
-from brain.policy.problem_builder import build_problem
+from brain.policy.problem_builder import LoadRates, build_problem
 from brain.policy.profile import Profile, learn
 from brain.policy.record import PlanState, TopologyRecord
 from brain.policy.triggers import due, measured_since_ms
-from brain.policy.trouble import Overload, OverloadWatch, broken_constraints
+from brain.policy.trouble import (
+    Overload,
+    OverloadWatch,
+    broken_constraints,
+    node_loads,
+    overloads,
+)
 
 log = logging.getLogger(__name__)
 
 LEARN_MS = 120_000
 """How often a running topology's profile is kept anew."""
+OVERLOAD_LOOK_MS = 1000
 MAX_REJECTIONS = 3
 """After so many rounds in which the shim refused a plan, it is given up."""
 STORE_TROUBLES = frozenset({"unreadable", "digest", "stale-epoch", "unreachable", "topology-gone"})
@@ -73,6 +81,8 @@ class BrainCore:
     overload: OverloadWatch = field(default_factory=OverloadWatch)
     doubtful: set[str] = field(default_factory=set)
     """Topologies whose stored plan the shim could not make sense of: to be looked at."""
+    machines: Machines = field(default_factory=Machines)
+    _looked_ms: int = 0
     _learnt: list[Profile] = field(default_factory=list)
     _early: dict[str, TopologyTraffic] = field(default_factory=dict)
 
@@ -124,8 +134,10 @@ class BrainCore:
         taken = traffic is not None and traffic.add(report, now_ms)
         if not taken:
             self.counters.refused_reports += 1
-        elif record is not None:
-            record.heard(now_ms)
+        else:
+            self.machines.add(report, now_ms)
+            if record is not None:
+                record.heard(now_ms)
         return taken
 
     def adopt(self, plans: Iterable[StoredPlan], now_ms: int) -> list[str]:
@@ -152,8 +164,7 @@ class BrainCore:
         """Computations to make now; each is answered by on_result or on_failure."""
         if self.view is None:
             return []
-        rates = {t: self.rates(t, now_ms) for t in self.records}
-        self.overload.update(self.view, rates, self.settings, now_ms)
+        self._look_for_overloads(now_ms)
         tasks = []
         for record in self.records.values():
             trigger = due(record, now_ms, self._trouble(record, now_ms))
@@ -176,11 +187,14 @@ class BrainCore:
             own = record.profile.to_rates(record.view)
         if not own.measured:
             return None
-        rates = {t: self.rates(t, now_ms) for t in self.records if t != topology_id}
+        rates: dict[str, LoadRates] = {
+            t: self.task_rates(t, now_ms) for t in self.records if t != topology_id
+        }
         rates[topology_id] = own
         s = record.settings
-        built = build_problem(view, topology_id, rates, self.settings, s)
-        overloads = [str(o) for o in self._overloads(record, now_ms)]
+        machines = self.machine_loads(now_ms)
+        built = build_problem(view, topology_id, rates, self.settings, s, machines)
+        overloaded = [str(o) for o in self._overloads(record, now_ms)]
         return SolveTask(
             topology_id,
             trigger,
@@ -190,7 +204,7 @@ class BrainCore:
             s,
             own.seconds,
             record.view,
-            (*overloads, *broken_constraints(built)),
+            (*overloaded, *broken_constraints(built)),
             record.downtime_secs,
         )
 
@@ -302,6 +316,17 @@ class BrainCore:
         """What was measured of a topology lately, since it last moved, bursts left out."""
         return _measured(self.records[topology_id], now_ms)
 
+    def task_rates(self, topology_id: str, now_ms: int) -> TaskRates:
+        """The tasks' part of ``rates``: cheap however many edges there are."""
+        record = self.records[topology_id]
+        return record.traffic.task_rates(
+            measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
+        )
+
+    def machine_loads(self, now_ms: int) -> dict[str, MachineLoad]:
+        """What the machines of the supervisors that there are were lately measured to do."""
+        return self.machines.loads(self.view.supervisors if self.view else (), now_ms)
+
     def learnt(self, now_ms: int) -> list[Profile]:
         """Profiles to keep: of topologies that went, and now and then of those that run."""
         for record in self.records.values():
@@ -339,6 +364,15 @@ class BrainCore:
             return
         for record in self.records.values():
             record.event = event
+
+    def _look_for_overloads(self, now_ms: int) -> None:
+        """Once a second is enough for something that must last for many."""
+        if self.view is None or now_ms - self._looked_ms < OVERLOAD_LOOK_MS:
+            return
+        self._looked_ms = now_ms
+        loads = node_loads(self.view, {t: self.task_rates(t, now_ms) for t in self.records})
+        found = overloads(self.view, loads, self.machine_loads(now_ms), self.settings)
+        self.overload.update(found, now_ms)
 
     def _overloads(self, record: TopologyRecord, now_ms: int) -> list[Overload]:
         nodes = {slot[0] for slot in record.view.assignment.values()}

@@ -22,6 +22,8 @@ class Ring:
         self._max_keys = max_keys
         self.keys: Keys = np.zeros(0, dtype=np.int64)
         self._sums = np.zeros((buckets, quantities, 0))
+        self._bucket_sums = np.zeros((buckets, quantities))
+        """Each bucket's row summed over all keys, kept up as values come in."""
         self._newest = -(2**62)
         """Number of the newest bucket: time // bucket_ms."""
         self.dropped_keys = 0
@@ -41,6 +43,7 @@ class Ring:
         row = self._sums[bucket % len(self._sums)]
         for quantity in range(row.shape[0]):
             np.add.at(row[quantity], index[known], values[quantity, known])
+        self._bucket_sums[bucket % len(self._sums)] += values[:, known].sum(axis=1)
         return True
 
     def buckets(self, since_ms: int, until_ms: int) -> range:
@@ -55,8 +58,18 @@ class Ring:
 
     def per_bucket(self, quantity: int, buckets: Iterable[int]) -> Values:
         """One quantity summed over all keys, for each bucket."""
-        sums: Values = self._sums[self._rows(buckets), quantity].sum(axis=1)
+        sums: Values = self._bucket_sums[self._rows(buckets), quantity]
         return sums
+
+    def one_bucket(self, bucket: int) -> Values:
+        """Per quantity and key, of a kept bucket; a view that the next report may change."""
+        row: Values = self._sums[bucket % len(self._sums)]
+        return row
+
+    @property
+    def newest(self) -> int:
+        """Number of the newest bucket, far below any before the first value."""
+        return self._newest
 
     def _rows(self, buckets: Iterable[int]) -> NDArray[np.int64]:
         """Where they lie; one that is not reached yet would alias an old one, so it is left out."""
@@ -67,7 +80,9 @@ class Ring:
         if bucket <= self._newest:
             return
         steps = min(bucket - self._newest, len(self._sums))
-        self._sums[np.arange(bucket - steps + 1, bucket + 1) % len(self._sums)] = 0.0
+        cleared = np.arange(bucket - steps + 1, bucket + 1) % len(self._sums)
+        self._sums[cleared] = 0.0
+        self._bucket_sums[cleared] = 0.0
         self._newest = bucket
 
     def _index_of(self, keys: Keys) -> NDArray[np.int64]:

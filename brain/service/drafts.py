@@ -108,6 +108,7 @@ class Drafts:
             now_ms = inside.clock.now_ms()
             task = inside.core.prepare(record.view.id, Trigger("what-if", str(change)), now_ms)
             rates = {t: inside.core.rates(t, now_ms) for t in inside.core.records}
+            machines = inside.core.machine_loads(now_ms)
             waiting = inside.core.waiting(record, now_ms)
         if task is None or view is None:
             raise nothing_measured(name, waiting)
@@ -122,6 +123,7 @@ class Drafts:
             changed_rates(rates, task.topology_id, change.rate),
             inside.settings,
             task.settings,
+            machines,
         )
         result = self._solve(task.algorithm, built, task.options)
         return _compared(task, change, built, result, then.topologies[task.topology_id].assignment)

@@ -9,6 +9,7 @@ import pytest
 from brain.algorithms import registry
 from brain.config import Settings
 from brain.core import BrainCore
+from brain.idl import wire
 from brain.monitor.snapshot import read_snapshot
 from brain.plans.plan import StoredPlan
 from brain.policy.computation import Draft
@@ -39,6 +40,10 @@ class Simulation:
         self.decisions: list[Decision] = []
         self.moves: list[int] = []
         self.name = "lines-1-1"
+        self.busy: dict[str, float] = {}
+        """CPU points of all processes on a node's machine, where a worker reports that."""
+        self.machines: dict[str, str] = {}
+        """Machine of a node, if not its own."""
 
     def snapshot(self) -> list[str]:
         state = cluster_state(
@@ -55,9 +60,16 @@ class Simulation:
             loads = {t: cpu * 50 for t, cpu in self.cpu.items()}
             start = self.now - 5000
             for window in reports_of(self.name, self.sequence, start, rates, loads, self.slots):
+                window.node_load = self.machine_of(window.node)
                 self.core.on_report(window, self.now)
             self.sequence += 1
             self.decide()
+
+    def machine_of(self, node: str) -> Any:
+        if node not in self.busy:
+            return None
+        machine = self.machines.get(node, f"boot-{node}")
+        return wire.NodeLoad(4, 2500.0, self.busy[node], 8000.0, 4000.0, 0, 0, machine)
 
     def decide(self) -> None:
         for task in self.core.due(self.now):
@@ -134,6 +146,40 @@ def test_a_short_overload_moves_nothing() -> None:
     world.cpu = dict.fromkeys(range(1, 7), 5.0)
     world.run(120, LINES)
     assert world.moves == []
+
+
+def test_load_of_strangers_on_a_machine_drives_executors_away() -> None:
+    world = Simulation(**{"overload.secs": 20})
+    world.busy = {"n1": 30.0, "n2": 30.0, "n3": 30.0}
+    world.run(100, LINES)
+    assert world.moves == []
+    world.busy["n1"] = 395.0  # 10 of them ours
+    world.run(200, LINES)
+    assert len(world.moves) == 1
+    move = next(d for d in world.decisions if d.outcome is Outcome.MOVE)
+    assert "n1's machine burns 395 of 360" in move.reason
+    assert "n1" not in {slot[0] for slot in world.slots.values()}
+
+
+def test_a_short_load_of_strangers_moves_nothing() -> None:
+    world = Simulation(**{"overload.secs": 60})
+    world.busy = {"n1": 30.0, "n2": 30.0, "n3": 30.0}
+    world.run(100, LINES)
+    world.busy["n1"] = 395.0
+    world.run(20, LINES)
+    world.busy["n1"] = 30.0
+    world.run(300, LINES)
+    assert world.moves == []
+
+
+def test_where_all_nodes_share_one_machine_its_load_moves_nothing() -> None:
+    world = Simulation(**{"overload.secs": 20})
+    world.busy = {"n1": 400.0, "n2": 400.0, "n3": 400.0}
+    world.machines = dict.fromkeys(world.nodes, "boot-1")
+    world.run(300, LINES)
+    assert world.moves == []
+    (machine,) = world.core.machine_loads(world.now).values()
+    assert machine.cpu_points == pytest.approx(400.0)  # counted once, not three times
 
 
 def test_a_move_that_costs_more_than_it_saves_is_not_made() -> None:

@@ -1,5 +1,6 @@
 package io.stormbrain.hook;
 
+import io.stormbrain.thrift.NodeLoad;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -20,12 +21,8 @@ final class NodeGauge implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(NodeGauge.class);
     private static final double USER_HZ = 100;
 
-    /** One window's reading. */
-    record Reading(int cores, double mhz, double cpuPercent, double memoryMb, double memoryUsedMb, long rxBytes,
-            long txBytes) {
-    }
-
-    private final Path lockFile;
+    private final Path lockDir;
+    private final String name;
     private final Path proc;
     private FileChannel channel;
     private FileLock lock;
@@ -34,13 +31,17 @@ final class NodeGauge implements AutoCloseable {
     private long rx;
     private long tx;
 
-    NodeGauge(Path lockFile, Path proc) {
-        this.lockFile = lockFile;
+    NodeGauge(Path lockDir, String name, Path proc) {
+        this.lockDir = lockDir;
+        this.name = name;
         this.proc = proc;
     }
 
-    /** The reading since the last call; null from a worker that is not the one, or where there is no /proc. */
-    Reading read() {
+    /**
+     * The load since the last call; null from a worker that is not the one, from the first call, or where there is no
+     * /proc. Cores are those that this process may use: in a container, its own.
+     */
+    NodeLoad read() {
         try {
             return holdsLock() ? measure() : null;
         } catch (IOException | RuntimeException e) {
@@ -52,11 +53,8 @@ final class NodeGauge implements AutoCloseable {
         if (lock != null) {
             return true;
         }
-        if (lockFile == null || !Files.isDirectory(lockFile.getParent())) {
-            return false;
-        }
         if (channel == null) {
-            channel = FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            channel = FileChannel.open(lockFile(), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         }
         try {
             lock = channel.tryLock();
@@ -66,22 +64,43 @@ final class NodeGauge implements AutoCloseable {
         return lock != null;
     }
 
-    private Reading measure() throws IOException {
-        double busy = busy(lines("stat").get(0));
-        long now = System.nanoTime();
+    /** Beside the metric logs; where there are none, among the temporary files. */
+    private Path lockFile() {
+        return lockDir != null && Files.isDirectory(lockDir)
+                ? lockDir.resolve("." + name + ".lock")
+                : Path.of(System.getProperty("java.io.tmpdir"), "stormbrain-" + name + ".lock");
+    }
+
+    private NodeLoad measure() throws IOException {
+        double busyBefore = busyTicks;
+        long nanosBefore = nanos;
+        long rxBefore = rx;
+        long txBefore = tx;
+        busyTicks = busy(lines("stat").get(0));
+        nanos = System.nanoTime();
         long[] net = network(lines("net/dev"));
-        double percent = busyTicks < 0 ? 0 : 100 * (busy - busyTicks) / USER_HZ / ((now - nanos) / 1e9);
-        boolean first = busyTicks < 0;
-        List<String> memory = lines("meminfo");
-        double total = memory(memory, "MemTotal:");
-        Reading reading = new Reading(Runtime.getRuntime().availableProcessors(), mhz(lines("cpuinfo")),
-                Math.max(0, percent), total, total - memory(memory, "MemAvailable:"),
-                first ? 0 : Math.max(0, net[0] - rx), first ? 0 : Math.max(0, net[1] - tx));
-        busyTicks = busy;
-        nanos = now;
         rx = net[0];
         tx = net[1];
-        return reading;
+        if (busyBefore < 0) {
+            return null; // a use needs two readings
+        }
+        double percent = 100 * (busyTicks - busyBefore) / USER_HZ / ((nanos - nanosBefore) / 1e9);
+        List<String> memory = lines("meminfo");
+        double total = memory(memory, "MemTotal:");
+        NodeLoad load = new NodeLoad(Runtime.getRuntime().availableProcessors(), mhz(lines("cpuinfo")),
+                Math.max(0, percent), total, total - memory(memory, "MemAvailable:"),
+                Math.max(0, rx - rxBefore), Math.max(0, tx - txBefore));
+        load.setMachine(machine());
+        return load;
+    }
+
+    /** Containers and namespaces on one machine show the same. */
+    private String machine() {
+        try {
+            return lines("sys/kernel/random/boot_id").get(0).trim();
+        } catch (IOException | RuntimeException e) {
+            return null;
+        }
     }
 
     private List<String> lines(String file) throws IOException {
@@ -131,7 +150,7 @@ final class NodeGauge implements AutoCloseable {
                 channel.close();
             }
         } catch (IOException e) {
-            LOG.debug("releasing {} failed", lockFile, e);
+            LOG.debug("releasing the lock of {} failed", name, e);
         }
     }
 }

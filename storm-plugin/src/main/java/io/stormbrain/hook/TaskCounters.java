@@ -19,6 +19,7 @@ final class TaskCounters {
     final EdgeTable systemEdges;
     /** The declared command of a multilang component, or null. */
     final ShellCommand shellCommand;
+    final QueueGauge queue;
     private final Map<Integer, Long> shellPids;
     private final boolean systemComponent;
     private final boolean spout;
@@ -37,6 +38,7 @@ final class TaskCounters {
         this.systemComponent = isSystem(component);
         this.shellCommand = ShellCommand.of(context);
         this.shellPids = ShellProcesses.of(context);
+        this.queue = QueueGauge.of(context);
         this.spout = context.getRawTopology().get_spouts() != null
                 && context.getRawTopology().get_spouts().containsKey(component);
         this.sizer = new TupleSizer(conf);

@@ -87,6 +87,7 @@ final class WindowCounter {
         if (complete != null) {
             load.setComplete_latency_ms(complete);
         }
+        counters.queue.read(load);
         ShellCpu.Use shell = shellCpu.use(counters.task);
         if (shell != null) {
             load.setShell_cpu_ms(shell.millis());

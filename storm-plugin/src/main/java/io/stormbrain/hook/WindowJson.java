@@ -2,6 +2,7 @@ package io.stormbrain.hook;
 
 import io.stormbrain.common.Json;
 import io.stormbrain.thrift.EdgeCount;
+import io.stormbrain.thrift.NodeLoad;
 import io.stormbrain.thrift.TaskLoad;
 
 /** The lines of the metric log, as docs/metric-log.md has them. */
@@ -13,7 +14,7 @@ final class WindowJson {
     }
 
     /** The window's lines; the last one is of kind {@code window}. */
-    String lines(Window window, NodeGauge.Reading node, long droppedReports, long droppedLines) {
+    String lines(Window window, NodeLoad node, long droppedReports, long droppedLines) {
         StringBuilder out = new StringBuilder(256 * (window.edges().size() + window.tasks().size() + 2));
         for (EdgeCount edge : window.edges()) {
             begin(out, "edge", window);
@@ -68,18 +69,25 @@ final class WindowJson {
         if (load.isSetComplete_latency_ms()) {
             real(out, "complete_ms", load.getComplete_latency_ms());
         }
+        if (load.isSetQueue_percent()) {
+            real(out, "queue_percent", load.getQueue_percent());
+            integer(out, "queue_overflow", load.getQueue_overflow());
+        }
         end(out);
     }
 
-    private void node(StringBuilder out, Window window, NodeGauge.Reading node) {
+    private void node(StringBuilder out, Window window, NodeLoad node) {
         begin(out, "node", window);
-        integer(out, "cores", node.cores());
-        real(out, "mhz", node.mhz());
-        real(out, "cpu_percent", node.cpuPercent());
-        real(out, "memory_mb", node.memoryMb());
-        real(out, "memory_used_mb", node.memoryUsedMb());
-        integer(out, "rx_bytes", node.rxBytes());
-        integer(out, "tx_bytes", node.txBytes());
+        integer(out, "cores", node.getCores());
+        real(out, "mhz", node.getMhz());
+        real(out, "cpu_percent", node.getCpu_percent());
+        real(out, "memory_mb", node.getMemory_mb());
+        real(out, "memory_used_mb", node.getMemory_used_mb());
+        integer(out, "rx_bytes", node.getRx_bytes());
+        integer(out, "tx_bytes", node.getTx_bytes());
+        if (node.isSetMachine()) {
+            text(out, "machine", node.getMachine());
+        }
         end(out);
     }
 

@@ -1,5 +1,6 @@
 package io.stormbrain.hook;
 
+import io.stormbrain.thrift.NodeLoad;
 import io.stormbrain.thrift.WindowReport;
 import io.stormbrain.thrift.stormbrainConstants;
 import java.nio.file.Path;
@@ -36,9 +37,7 @@ final class WorkerCollector {
         this.counter = new WindowCounter(new ThreadCpu(), new ShellCpu(), worker.startMs());
         this.json = new WindowJson(worker);
         this.log = new MetricLog(settings, worker);
-        this.nodeGauge = new NodeGauge(
-                settings.dir() == null ? null : settings.dir().resolve("." + MetricLog.safe(worker.node()) + ".lock"),
-                Path.of("/proc"));
+        this.nodeGauge = new NodeGauge(settings.dir(), MetricLog.safe(worker.node()), Path.of("/proc"));
         this.sender = sender;
         this.onEnd = onEnd;
         this.clock = Executors.newSingleThreadScheduledExecutor(job -> {
@@ -95,16 +94,20 @@ final class WorkerCollector {
         try {
             Collection<TaskCounters> all = tasks.values();
             Window window = counter.close(all, System.currentTimeMillis());
-            sender.offer(report(window));
-            log.append(json.lines(window, nodeGauge.read(), sender.dropped(), log.droppedLines()));
+            NodeLoad node = nodeGauge.read();
+            sender.offer(report(window, node));
+            log.append(json.lines(window, node, sender.dropped(), log.droppedLines()));
         } catch (Throwable t) {
             LOG.warn("a window of topology {} is lost", worker.topologyId(), t);
         }
     }
 
-    private WindowReport report(Window window) {
-        return new WindowReport(stormbrainConstants.PROTOCOL_VERSION, worker.topologyId(), worker.reportId(),
+    private WindowReport report(Window window, NodeLoad node) {
+        WindowReport report = new WindowReport(stormbrainConstants.PROTOCOL_VERSION, worker.topologyId(), worker.reportId(),
                 worker.node(), worker.host(), worker.port(), window.sequence(), window.startMs(), window.endMs(),
                 window.edges(), window.tasks().stream().map(Window.Task::load).toList());
+        report.setNode_load(node);
+        report.setDropped_lines(log.droppedLines());
+        return report;
     }
 }

@@ -1,7 +1,8 @@
 package io.stormbrain.bench;
 
-import com.sun.management.OperatingSystemMXBean;
+import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
@@ -23,15 +24,12 @@ import org.apache.storm.task.TopologyContext;
  * {@code .millis} (of a span), {@code .warmup.secs}.
  */
 final class SwitchClock implements Runnable {
-    private static final int SETTLE_MS = 100;
-    private static final double MILLIS_PER_TICK = 10;
+    private static final int SETTLE_MS = 20;
     private static SwitchClock instance;
 
     private final Map<String, Object> conf;
     private final List<SwitchingHook.Switch> switches = new CopyOnWriteArrayList<>();
     private final List<TopologyContext> bolts = new CopyOnWriteArrayList<>();
-    private final OperatingSystemMXBean process =
-            (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
     private SwitchClock(Map<String, Object> conf) {
         this.conf = conf;
@@ -60,7 +58,7 @@ final class SwitchClock implements Runnable {
         try {
             Random random = new Random(1);
             int pairs = number("bench.switch.pairs", 60);
-            int millis = number("bench.switch.millis", 1000);
+            int millis = number("bench.switch.millis", 300);
             warmUp(number("bench.switch.warmup.secs", 20) * 1000L);
             double hookThreads = hookThreadsMillis();
             double cpu = cpuMillis();
@@ -73,7 +71,8 @@ final class SwitchClock implements Runnable {
             out.append(String.format(Locale.ROOT,
                     "{\"hook_threads_ms\": %.1f, \"worker_cpu_ms\": %.1f, \"wall_ns\": %d, \"vm\": \"%s\"}%n",
                     hookThreadsMillis() - hookThreads, cpuMillis() - cpu, System.nanoTime() - start,
-                    ManagementFactory.getRuntimeMXBean().getInputArguments().toString().replaceAll("[\"\\\\]", "")));
+                    String.join(" ", ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                            .filter(argument -> argument.startsWith("-X")).toList())));
         } catch (Exception e) {
             out.append("{\"error\": \"").append(e.toString().replace('"', '\'')).append("\"}\n");
         }
@@ -82,7 +81,7 @@ final class SwitchClock implements Runnable {
             Path aside = Files.writeString(file.resolveSibling(file.getFileName() + ".part"), out);
             Files.move(aside, file);
         } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
+            throw new UncheckedIOException(e);
         }
     }
 
@@ -127,15 +126,27 @@ final class SwitchClock implements Runnable {
         return sum;
     }
 
-    /** Of the worker and of all processes below it that live. */
-    private double cpuMillis() throws IOException {
-        double sum = process.getProcessCpuTime() / 1e6;
+    /**
+     * Of the worker, compiler and garbage collector included, and of all processes below it that live; to the nanosecond,
+     * which getProcessCpuTime is not.
+     */
+    private static double cpuMillis() {
+        double sum = threadsMillis(ProcessHandle.current().pid());
         for (ProcessHandle child : ProcessHandle.current().descendants().toList()) {
-            Path stat = Path.of("/proc", Long.toString(child.pid()), "stat");
-            if (Files.exists(stat)) {
-                String text = Files.readString(stat);
-                String[] fields = text.substring(text.lastIndexOf(')') + 2).split(" ");
-                sum += (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MILLIS_PER_TICK;
+            sum += threadsMillis(child.pid());
+        }
+        return sum;
+    }
+
+    private static double threadsMillis(long pid) {
+        double sum = 0;
+        File[] threads = new File("/proc/" + pid + "/task").listFiles();
+        for (File thread : threads == null ? new File[0] : threads) {
+            try {
+                String ran = Files.readString(thread.toPath().resolve("schedstat"));
+                sum += Long.parseLong(ran.substring(0, ran.indexOf(' '))) / 1e6;
+            } catch (IOException e) {
+                // it has ended just now
             }
         }
         return sum;

@@ -62,6 +62,23 @@ class EdgeTableTest {
     }
 
     @Test
+    void aBusyEdgeIsSampledMoreRarelyOnceThatIsKnown() {
+        int[] calls = new int[1];
+        EdgeTable table = new EdgeTable(values -> {
+            calls[0]++;
+            return 1;
+        }, 1);
+        for (int window = 0; window < 2; window++) {
+            calls[0] = 0;
+            for (int i = 0; i < 500_000; i++) {
+                table.count(7, List.of());
+            }
+            read(table);
+        }
+        assertTrue(calls[0] > 300 && calls[0] < 800, "calls " + calls[0]);
+    }
+
+    @Test
     void isBounded() {
         EdgeTable table = new EdgeTable(values -> 1, 1);
         for (int peer = 0; peer < 200_000; peer++) {

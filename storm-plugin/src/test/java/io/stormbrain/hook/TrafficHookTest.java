@@ -20,7 +20,10 @@ import org.apache.storm.hooks.info.BoltExecuteInfo;
 import org.apache.storm.hooks.info.BoltFailInfo;
 import org.apache.storm.hooks.info.EmitInfo;
 import org.apache.storm.hooks.info.SpoutAckInfo;
+import org.apache.storm.metrics2.StormMetricRegistry;
+import org.apache.storm.policy.WaitStrategyPark;
 import org.apache.storm.tuple.Tuple;
+import org.apache.storm.utils.JCQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -173,6 +176,38 @@ class TrafficHookTest {
         hook.emit(new EmitInfo(null, null, 2, null));
         hook.boltExecute(new BoltExecuteInfo(worker.tuple(4, "default", "x"), 2, -1L));
         hook.cleanup();
+    }
+
+    @Test
+    void aWorkerWithoutBrainAndDiskLosesDataButNoTuple() throws Exception {
+        brain.close();
+        worker.conf.remove("topology.brain.metrics.dir");
+        worker.conf.put("topology.brain.metrics.dir", "/proc/no-such-place");
+        worker.conf.put("topology.brain.window.secs", 1);
+        TrafficHook hook = worker.hook(2);
+        for (int i = 0; i < 100_000; i++) {
+            hook.boltExecute(new BoltExecuteInfo(worker.tuple(4, "default", "x"), 2, -1L));
+        }
+        hook.cleanup();
+    }
+
+    @Test
+    void howFullTheQueueIsIsReported() throws Exception {
+        StormMetricRegistry registry = new StormMetricRegistry();
+        JCQueue queue = new JCQueue("receive-queue", "receive-queue", 8, 0, 1, new WaitStrategyPark(),
+                Worker.TOPOLOGY, "count", List.of(2), 6700, registry);
+        for (int i = 0; i < 4; i++) {
+            assertTrue(queue.tryPublish("tuple"));
+        }
+        queue.tryPublishToOverflow("one more");
+        TaskLoad load = new TaskLoad(2, "count", 0);
+        QueueGauge.of(worker.context(2, registry)).read(load);
+        assertEquals(50.0, load.getQueue_percent());
+        assertEquals(1, load.getQueue_overflow());
+        TaskLoad none = new TaskLoad(3, "count", 0);
+        QueueGauge.of(worker.context(3, registry)).read(none);
+        assertFalse(none.isSetQueue_percent());
+        queue.close();
     }
 
     @Test

@@ -43,6 +43,10 @@ final class Worker {
     }
 
     TopologyContext context(int task) {
+        return context(task, new StormMetricRegistry());
+    }
+
+    TopologyContext context(int task, StormMetricRegistry registry) {
         String component = components.getOrDefault(task, "__system");
         Map<String, List<Integer>> tasks = new HashMap<>();
         components.forEach((id, name) -> tasks.computeIfAbsent(name, k -> new ArrayList<>()).add(id));
@@ -56,7 +60,7 @@ final class Worker {
         return new TopologyContext(topology, conf, all, tasks, fields, new HashMap<>(), TOPOLOGY, "/code", null, task, port,
                 new ArrayList<>(components.keySet()), new HashMap<>(), new HashMap<>(),
                 executorData.computeIfAbsent(component, k -> new HashMap<>()), new HashMap<>(), new AtomicBoolean(true),
-                new StormMetricRegistry());
+                registry);
     }
 
     TrafficHook hook(int task) {
