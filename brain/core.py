@@ -19,9 +19,11 @@ from typing import Any
 
 from brain.config import Settings, TopologySettings
 from brain.model import Options, Result
+from brain.monitor.forecast import Seasons
 from brain.monitor.machines import MachineLoad, Machines
 from brain.monitor.snapshot import ClusterView, TopologyView
 from brain.monitor.traffic import Rates, TaskRates, TopologyTraffic
+from brain.pipeline.burst_stats import BurstFile
 from brain.plans.plan import Plan, PlanRef, StoredPlan
 from brain.policy.computation import Draft, SolveTask, assess
 from brain.policy.decision import (
@@ -82,6 +84,7 @@ class BrainCore:
     doubtful: set[str] = field(default_factory=set)
     """Topologies whose stored plan the shim could not make sense of: to be looked at."""
     machines: Machines = field(default_factory=Machines)
+    bursts: BurstFile | None = None
     _looked_ms: int = 0
     _learnt: list[Profile] = field(default_factory=list)
     _early: dict[str, TopologyTraffic] = field(default_factory=dict)
@@ -140,6 +143,12 @@ class BrainCore:
                 record.heard(now_ms)
         return taken
 
+    def take_bursts(self, bursts: BurstFile) -> None:
+        """Takes what the pipeline found out about bursts and seasons, for all topologies."""
+        self.bursts = bursts
+        for record in self.records.values():
+            self._tell_history(record)
+
     def adopt(self, plans: Iterable[StoredPlan], now_ms: int) -> list[str]:
         """Takes over the plans of an earlier leader; returns ids whose plan is not in force.
 
@@ -187,6 +196,8 @@ class BrainCore:
             own = record.profile.to_rates(record.view)
         if not own.measured:
             return None
+        if record.view.assignment:
+            own = record.traffic.expected(own, now_ms, record.settings["horizon.secs"] * 1000)
         rates: dict[str, LoadRates] = {
             t: self.task_rates(t, now_ms) for t in self.records if t != topology_id
         }
@@ -388,13 +399,31 @@ class BrainCore:
                 words.append(f"{node} is blacklisted")
         return tuple(words)
 
+    def _tell_history(self, record: TopologyRecord) -> None:
+        """Seasons of the topology's streams, and how long its bursts usually are."""
+        if self.bursts is None:
+            return
+        traffic, view = record.traffic, record.view
+        histories = self.bursts.topologies.get(view.name, ())
+        factors = {(h.source, h.target, h.system): h.season.factors for h in histories if h.season}
+        components = {
+            task: component
+            for (start, end), component in view.executors.items()
+            for task in range(start, end + 1)
+        }
+        traffic.forecast.seasons = (
+            Seasons(factors, self.bursts.slice_ms, components) if factors else None
+        )
+        lengths = [h.bursts.mean_length_s for h in histories if h.bursts and not h.system]
+        traffic.usual_burst_ms = int(1000 * max(lengths, default=0.0))
+
     def _new_record(self, view: TopologyView, now_ms: int) -> TopologyRecord:
         settings = self.settings.for_topology(view.name, view.conf)
         for error in settings.errors:
             log.warning("%s: %s; the cluster's value is used", view.id, error)
         traffic = self._early.pop(view.id, None) or self._traffic(settings)
         known = self.profiles.get(view.name) if settings["learn"] else None
-        return TopologyRecord(
+        record = TopologyRecord(
             view,
             settings,
             traffic,
@@ -403,6 +432,8 @@ class BrainCore:
             profile=known if known is not None and known.fits(view) else None,
             learnt_ms=now_ms,
         )
+        self._tell_history(record)
+        return record
 
     def _traffic(self, settings: TopologySettings) -> TopologyTraffic:
         return TopologyTraffic(

@@ -260,6 +260,15 @@ _ALL = (
         secret=True,
     ),
     Key(
+        "brain.scheduler.bursts.file",
+        None,
+        "path",
+        "What `stormbrain pipeline bursts` wrote: seasons and bursts that the forecast starts "
+        "from. Read again when it changes.",
+        _C,
+        _text,
+    ),
+    Key(
         "brain.scheduler.reports.per.worker.per.minute",
         120,
         "reports",

@@ -32,6 +32,7 @@ from brain.plans.store import PlanConflict, PlanStore
 from brain.policy.computation import Draft, SolveTask
 from brain.policy.replay import to_document
 from brain.service.audit import PlanAudit
+from brain.service.burst_watch import BurstWatch
 from brain.service.clock import Clock
 from brain.service.decision_log import DecisionLog
 from brain.service.door import Door
@@ -87,6 +88,7 @@ class BrainRuntime:
         self.election = Election(client, root, self._leader_info, self._leadership_changed)
         self._audit = PlanAudit(self.store, self.core, self._lock)
         self._solver = Solver()
+        self._bursts = BurstWatch(settings["bursts.file"])
         self.inspector = Inspector(
             Inside(
                 self.core, self._lock, self._clock, self.store, self.election, self.decisions,
@@ -252,7 +254,10 @@ class BrainRuntime:
                 self.core.profiles.update(profiles)
         self._sweep_gone()
         self._audit.look(leadership)
+        bursts = self._bursts.changed()
         with self._lock:
+            if bursts is not None:
+                self.core.take_bursts(bursts)
             tasks = self.core.due(self._clock.now_ms())
             learnt = self.core.learnt(self._clock.now_ms())
         for task in tasks:

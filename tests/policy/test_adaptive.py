@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from brain.algorithms import registry
@@ -11,9 +12,10 @@ from brain.config import Settings
 from brain.core import BrainCore
 from brain.idl import wire
 from brain.monitor.snapshot import read_snapshot
+from brain.pipeline.burst_stats import BurstFile, RateHistory, describe
 from brain.plans.plan import StoredPlan
 from brain.policy.computation import Draft
-from brain.policy.decision import Decision, Outcome
+from brain.policy.decision import Decision, Outcome, Trigger
 from brain.policy.profile import Profile
 from brain.policy.stability import Stability
 from tests.harness.wire import cluster_state, reports_of, supervisor, topology
@@ -108,6 +110,37 @@ def test_a_burst_moves_nothing() -> None:
     world.run(5, dict.fromkeys(CROSSED, 50000))
     world.run(300, LINES)
     assert world.moves == []
+
+
+def history(target: str, rates: list[float]) -> RateHistory:
+    return describe("spout", target, False, np.array(rates), 10_000, 0, 100.0)
+
+
+def test_a_burst_as_long_as_the_pipeline_knows_them_moves_nothing() -> None:
+    past = [300.0] * 30 + [9000.0] * 2 + [300.0] * 30 + [9000.0] * 2  # bursts of 20 s
+    worlds = [Simulation(**{"observe.secs": 120}) for _ in range(2)]
+    worlds[0].core.take_bursts(BurstFile(10_000, {"lines": (history("bolt", past),)}))
+    for world in worlds:
+        world.run(150, LINES)
+        world.run(15, dict.fromkeys(CROSSED, 5000))
+        world.run(30, LINES)
+    assert worlds[0].moves == []
+    assert len(worlds[1].moves) == 1  # what lasts for three windows is believed by who knows less
+
+
+def test_a_placement_is_computed_for_the_season_to_come() -> None:
+    season = [300.0 if i % 12 < 6 else 30.0 for i in range(120)]  # a minute each
+    world = Simulation(**{"horizon.secs": 60})
+    world.core.take_bursts(BurstFile(10_000, {"lines": (history("bolt", season),)}))
+    world.now = 1_200_000  # a busy minute begins
+    world.run(55, LINES)
+    record = world.core.records[world.name]
+    measured = world.core.rates(world.name, world.now)
+    expected = record.traffic.expected(measured, world.now, 60_000)
+    assert float(expected.tuples.sum()) < 0.5 * float(measured.tuples.sum())
+    task = world.core.prepare(world.name, Trigger("gain", ""), world.now)
+    assert task is not None
+    assert float(task.built.problem.graph.tuples.sum()) < float(measured.tuples.sum())
 
 
 def test_alternating_load_settles() -> None:
