@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
+        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-brain bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
         test-storm-versions test-compose
 
 help:
@@ -63,6 +63,9 @@ bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorith
 
 bench-pipeline: setup ## Spark against DuckDB -> docs/pipeline-benchmark.md
 	$(BIN)/python -m benchmarks.pipeline
+
+bench-brain: setup ## CPU and memory of a brain with 100,000 edges reporting -> docs/brain-load.md
+	$(BIN)/python -m benchmarks.brain_load
 
 bench-hook: setup ## throughput with the hook on and off, in turns -> docs/hook-benchmark.md
 	$(BIN)/python -m benchmarks.hook

@@ -197,9 +197,9 @@ _HEAD = (
     "runs, in pairs of spans; intervals are 95 % bootstrap intervals over the pairs.",
     "`java-full` and `java-unacked` run with both compilers, `java-c1` with the local cluster's",
     "small JVM, `streamparse` is `topologies/parallel.py` with its Python processes counted in.",
-    "The CPU per tuple includes what the hook's own threads burn (shown apart as well). Load is the machine's",
-    "load average at the end of a case: above the number of cores other work disturbed the",
-    "throughput, and the CPU per tuple is the figure to look at.",
+    "The CPU per tuple includes what the hook's own threads burn (shown apart as well). Load is",
+    "the machine's load average at the end of a case: above the number of cores other work",
+    "disturbed the throughput, and the CPU per tuple is the figure to look at.",
     "",
     "| case | pairs | executed/s, off | CPU µs per executed, off | throughput on/off "
     "| CPU per tuple, % | hook's threads, % of CPU | load |",

@@ -48,6 +48,7 @@ log = logging.getLogger(__name__)
 LEARN_MS = 120_000
 """How often a running topology's profile is kept anew."""
 OVERLOAD_LOOK_MS = 1000
+RATES_KEPT_MS = 1000
 MAX_REJECTIONS = 3
 """After so many rounds in which the shim refused a plan, it is given up."""
 STORE_TROUBLES = frozenset({"unreadable", "digest", "stale-epoch", "unreachable", "topology-gone"})
@@ -86,6 +87,7 @@ class BrainCore:
     machines: Machines = field(default_factory=Machines)
     bursts: BurstFile | None = None
     _looked_ms: int = 0
+    _rates_kept: dict[str, tuple[int, Rates]] = field(default_factory=dict)
     _learnt: list[Profile] = field(default_factory=list)
     _early: dict[str, TopologyTraffic] = field(default_factory=dict)
 
@@ -100,6 +102,7 @@ class BrainCore:
         retired = []
         for topology_id in set(self.records) - set(view.topologies):
             self._learn(self.records.pop(topology_id), now_ms)
+            self._rates_kept.pop(topology_id, None)
             retired.append(topology_id)
         self._note_nodes(old_nodes, set(view.supervisors))
         for topology_id, traffic in list(self._early.items()):
@@ -326,6 +329,14 @@ class BrainCore:
     def rates(self, topology_id: str, now_ms: int) -> Rates:
         """What was measured of a topology lately, since it last moved, bursts left out."""
         return _measured(self.records[topology_id], now_ms)
+
+    def rates_lately(self, topology_id: str, now_ms: int) -> Rates:
+        """``rates`` of at most a second ago: for those who ask often and need no more."""
+        kept = self._rates_kept.get(topology_id)
+        if kept is None or not 0 <= now_ms - kept[0] < RATES_KEPT_MS:
+            kept = (now_ms, self.rates(topology_id, now_ms))
+            self._rates_kept[topology_id] = kept
+        return kept[1]
 
     def task_rates(self, topology_id: str, now_ms: int) -> TaskRates:
         """The tasks' part of ``rates``: cheap however many edges there are."""
