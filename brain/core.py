@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brain.config import Settings, TopologySettings
@@ -100,11 +100,12 @@ class BrainCore:
         old_nodes = set(self.view.supervisors) if self.view else set(view.supervisors)
         self.view = view
         retired = []
-        for topology_id in set(self.records) - set(view.topologies):
+        gone = sorted(set(self.records) - set(view.topologies))
+        for topology_id in gone:
             self._learn(self.records.pop(topology_id), now_ms)
             self._rates_kept.pop(topology_id, None)
             retired.append(topology_id)
-        self._note_nodes(old_nodes, set(view.supervisors))
+        self._note_events(old_nodes, set(view.supervisors), gone)
         for topology_id, traffic in list(self._early.items()):
             if now_ms - (traffic.last_report_ms or 0) > EARLY_MS:
                 del self._early[topology_id]
@@ -113,6 +114,8 @@ class BrainCore:
             if record is None:
                 self.records[topology_id] = self._new_record(topology, now_ms)
                 continue
+            if topology.conf != record.view.conf:
+                self._new_settings(record, topology)
             why = record.observe(topology, view, now_ms)
             if why:
                 log.info("%s: plan retired: %s", topology_id, why)
@@ -209,6 +212,9 @@ class BrainCore:
         machines = self.machine_loads(now_ms)
         built = build_problem(view, topology_id, rates, self.settings, s, machines)
         overloaded = [str(o) for o in self._overloads(record, now_ms)]
+        broken = broken_constraints(built)
+        if broken and trigger.kind == "gain":
+            trigger = Trigger("constraint-broken", "; ".join(broken[:3]))
         return SolveTask(
             topology_id,
             trigger,
@@ -218,7 +224,7 @@ class BrainCore:
             s,
             own.seconds,
             record.view,
-            (*overloaded, *broken_constraints(built)),
+            (*overloaded, *broken),
             record.downtime_secs,
         )
 
@@ -377,15 +383,35 @@ class BrainCore:
             self.profiles[profile.name] = profile
             self._learnt.append(profile)
 
-    def _note_nodes(self, old: set[str], new: set[str]) -> None:
-        if new - old:
-            event = Trigger("node-joined", ", ".join(sorted(new - old)))
-        elif old - new:
-            event = Trigger("node-lost", ", ".join(sorted(old - new)))
-        else:
-            return
-        for record in self.records.values():
-            record.event = event
+    def _note_events(self, old: set[str], new: set[str], gone: list[str]) -> None:
+        """What happened to the cluster is worth a look by everybody who runs on it."""
+        happened = {
+            "node-lost": sorted(old - new),
+            "node-joined": sorted(new - old),
+            "topology-killed": gone,
+        }
+        kinds = [kind for kind, names in happened.items() if names]
+        if kinds:
+            words = "; ".join(f"{kind}: {', '.join(happened[kind])}" for kind in kinds)
+            for record in self.records.values():
+                record.event = Trigger(kinds[0], words)
+
+    def _new_settings(self, record: TopologyRecord, view: TopologyView) -> None:
+        """`storm rebalance` may change a topology's settings while it runs."""
+        old, record.settings = record.settings, self._settings_of(view)
+        log.info("%s: its settings have changed", view.id)
+        if any(old[k] != record.settings[k] for k in ("observe.secs", "window.secs")):
+            locations = record.traffic.locations
+            record.traffic = self._traffic(record.settings)  # other windows, so it starts anew
+            record.traffic.locations = locations
+            self._tell_history(record)
+
+    def _settings_of(self, view: TopologyView) -> TopologySettings:
+        settings = self.settings.for_topology(view.name, view.conf)
+        settings = replace(settings, errors=(*settings.errors, *_strangers(settings, view)))
+        for error in settings.errors:
+            log.warning("%s: %s; it is passed over", view.id, error)
+        return settings
 
     def _look_for_overloads(self, now_ms: int) -> None:
         """Once a second is enough for something that must last for many."""
@@ -429,9 +455,7 @@ class BrainCore:
         traffic.usual_burst_ms = int(1000 * max(lengths, default=0.0))
 
     def _new_record(self, view: TopologyView, now_ms: int) -> TopologyRecord:
-        settings = self.settings.for_topology(view.name, view.conf)
-        for error in settings.errors:
-            log.warning("%s: %s; the cluster's value is used", view.id, error)
+        settings = self._settings_of(view)
         traffic = self._early.pop(view.id, None) or self._traffic(settings)
         known = self.profiles.get(view.name) if settings["learn"] else None
         record = TopologyRecord(
@@ -466,3 +490,19 @@ def _measured(record: TopologyRecord, now_ms: int) -> Rates:
     return record.traffic.rates(
         measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
     )
+
+
+def _strangers(settings: TopologySettings, view: TopologyView) -> list[str]:
+    """Components that the settings name and the topology does not have."""
+    named = {
+        "pin": settings["pin"],
+        "spread": settings["spread"],
+        "colocate": [c for group in settings["colocate"] for c in group],
+    }
+    known = set(view.executors.values())
+    return [
+        f"{view.name}: topology.brain.{key}: there is no component {name!r}"
+        for key, names in named.items()
+        for name in names
+        if name not in known
+    ]

@@ -66,8 +66,11 @@ def serve(
     )
     logging.getLogger("kazoo").setLevel(logging.WARNING)
     host, port = _split(listen)
-    values = {**_read_yaml(config), **parse_pairs(settings or [])}
-    chosen = Settings.read(values, str(config or "--set"))
+    from_file, wrong = Settings.read_file(_read_yaml(config), str(config))
+    for message in wrong:
+        logging.getLogger("brain").warning("%s; the default is used", message)
+    said = Settings.read(parse_pairs(settings or []), "--set")
+    chosen = Settings({**from_file.overrides, **said.overrides})
     hosts = zookeeper_hosts(zookeeper, cluster)
     directory = state_dir or _default_state_dir()
     directory.mkdir(parents=True, exist_ok=True)

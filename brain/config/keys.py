@@ -58,6 +58,12 @@ def _flag(value: Any) -> str | None:
     return None if isinstance(value, bool) else "must be true or false"
 
 
+def _algorithm(value: Any) -> str | None:
+    from brain.algorithms import registry  # needs the model, which needs no settings
+
+    return _one_of(*registry.names())(value)
+
+
 def _component_nodes(value: Any) -> str | None:
     ok = isinstance(value, dict) and all(
         isinstance(k, str) and isinstance(v, list) and v and all(isinstance(n, str) for n in v)
@@ -329,7 +335,7 @@ _ALL = (
         "",
         "Which algorithm places it (see `stormbrain solve --help`).",
         _T,
-        lambda v: None if isinstance(v, str) and v else "must name an algorithm",
+        _algorithm,
     ),
     Key("topology.brain.algorithm.params", {}, "", "Parameters of that algorithm.", _T, _params),
     Key(

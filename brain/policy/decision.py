@@ -57,6 +57,8 @@ class Decision:
     seconds: float = 0.0
     observed_secs: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
+    inputs_digest: str | None = None
+    """SHA-256 of what it was made from: see brain/policy/replay.py."""
 
     @property
     def gain_percent(self) -> float | None:

@@ -52,6 +52,10 @@ class TopologyRecord:
         old, self.view = self.view, view
         if view.assignment != old.assignment:
             self.changed_ms, self.complete_ms = now_ms, None
+        if view.executor_hash != old.executor_hash:
+            self.event = Trigger("rebalance", "storm rebalance has changed its executors")
+        elif old.assignment and not view.assignment:
+            self.event = Trigger("rebalance", "storm rebalance was asked: all was unassigned")
         if self.plan is None:
             return None
         plan = self.plan.plan

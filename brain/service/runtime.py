@@ -283,8 +283,9 @@ class BrainRuntime:
             task.topology_id, decision.outcome, decision.mode, decision.algorithm,
             decision.seconds, decision.reason,
         )  # fmt: skip
+        decision, document = to_document(task, result, decision)
         self.decisions.append(decision)
-        self.decisions.keep_inputs(decision, to_document(task, result, decision))
+        self.decisions.keep_inputs(decision, document)
         if draft is not None:
             self._write(draft, leadership)
 
