@@ -180,15 +180,15 @@ class TrafficHookTest {
 
     @Test
     void aWorkerWithoutBrainAndDiskLosesDataButNoTuple() throws Exception {
-        brain.close();
-        worker.conf.remove("topology.brain.metrics.dir");
+        worker.conf.put("brain.scheduler.address", "127.0.0.1:1");
         worker.conf.put("topology.brain.metrics.dir", "/proc/no-such-place");
         worker.conf.put("topology.brain.window.secs", 1);
         TrafficHook hook = worker.hook(2);
+        BoltExecuteInfo executed = new BoltExecuteInfo(worker.tuple(4, "default", "x"), 2, -1L);
         for (int i = 0; i < 100_000; i++) {
-            hook.boltExecute(new BoltExecuteInfo(worker.tuple(4, "default", "x"), 2, -1L));
+            hook.boltExecute(executed);
         }
-        hook.cleanup();
+        end(hook);
     }
 
     @Test
