@@ -65,7 +65,7 @@ class Applier:
         if (
             drafted.inputs is not None
         ):  # with the brain's own verdict, which an operator may overrule
-            document = to_document(*drafted.inputs, drafted.decision)
+            _, document = to_document(*drafted.inputs, drafted.decision)
             self._inside.decisions.keep_inputs(decision, document)
         return {
             "topology_id": topology_id,
