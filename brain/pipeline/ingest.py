@@ -45,8 +45,7 @@ class IngestReport:
     shrunk: tuple[str, ...]
     """Files that are shorter than what was read of them before: they were rewritten."""
     damaged: tuple[str, ...]
-    """Files that could not be read to their end, with what the reader said: compressed ones that
-    end in the middle, those rolled away since they were listed, those we may not read."""
+    """Compressed files that end in the middle, with what the reader said."""
     ahead: tuple[tuple[str, int], ...]
     """Files whose windows end after the file was last written: the node's clock is ahead (ms)."""
     back_steps: int
