@@ -29,6 +29,7 @@ RUN_BY = (
     ("stormbrain doctor", "tests/cli/test_operator_commands.py", r'ask\(fed, "doctor"\)'),
     ("stormbrain replay ", "tests/cli/test_operator_commands.py", r'run\("replay", '),
     ("stormbrain pipeline ", "tests/pipeline", '"pipeline"|"ingest"'),
+    ("spark-submit ", "tests/pipeline/test_masters.py", '"spark-submit"'),
     ("make demo", "tests/storm/test_loop.py", "from brain.demo.run import"),
     ("make test$", ".ci/run", "^make test$"),
     ("make (setup|lint|test-java)$", "Makefile", "^test: setup lint test-java"),
