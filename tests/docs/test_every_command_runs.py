@@ -1,8 +1,9 @@
-"""Every command of the documentation is run: here, or by the test or script that is named here.
+"""Every command of the documentation is run here, or somebody is named who runs it or its like.
 
 Blocks marked ``sh test`` are run by test_commands.py. Commands that ask a brain are run here as
 they stand, against a real brain, with the names of the pages exchanged for those of the test. For
-the rest there is a table of who runs it; a command that nobody runs fails.
+the rest there is a table of who runs it, or what is closest to it; that this is there is looked up
+as text, not run. A command without an entry fails.
 """
 
 from __future__ import annotations
