@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench bench-all bench-quick bench-algorithms bench-pipeline bench-qos bench-hook bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
+        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-brain bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
         test-storm-versions test-compose
 
 help:
@@ -55,8 +55,8 @@ test-storm-versions: setup ## the plugin against Storm 2.4 … 2.8 -> docs/compa
 test-compose: setup ## builds and runs docker-compose.yml, where there is an engine
 	deploy/test-compose
 
-test-topologies: setup ## every benchmark topology on a real cluster (long)
-	$(BIN)/pytest -m "storm_full"
+test-topologies: setup ## every benchmark on a real cluster (long) -> benchmarks/results/topologies.json
+	$(BIN)/pytest -m "storm or storm_full" --durations=0 --durations-min=1 tests/topologies
 
 bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorithms-benchmark.md
 	$(BIN)/python -m benchmarks.algorithms
@@ -64,10 +64,10 @@ bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorith
 bench-pipeline: setup ## Spark against DuckDB -> docs/pipeline-benchmark.md
 	$(BIN)/python -m benchmarks.pipeline
 
-bench-qos: setup ## wide-area experiments with agents, on the testbed (root; ~40 min) -> docs/qos.md
-	$(BIN)/python -m benchmarks.qos
+bench-brain: setup ## CPU and memory of a brain with 100,000 edges reporting -> docs/brain-load.md
+	$(BIN)/python -m benchmarks.brain_load
 
-bench-hook: setup ## throughput with the hook on and off, interleaved -> benchmarks/results/hook.json
+bench-hook: setup ## throughput with the hook on and off, in turns -> docs/hook-benchmark.md
 	$(BIN)/python -m benchmarks.hook
 
 bench-calibration: setup ## what a tuple costs, for the simulation -> brain/simulate/costs.json
@@ -79,7 +79,7 @@ bench-simulation: setup ## the papers' clusters and 10,000 machines -> benchmark
 bench-report: setup ## all results on record -> docs/benchmark-report.md and .html, README's table
 	$(BIN)/stormbrain bench report --readme
 
-BENCH_TABLE := payload payload-sizes parallel smart-homes soccer taxi java
+BENCH_TABLE := payload payload-sizes smart-homes soccer java
 
 bench: setup ## the README's experiments on a testbed of real Storm (about 60 min, resumable)
 	$(BIN)/stormbrain bench run $(BENCH_TABLE)

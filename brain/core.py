@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from brain.config import Settings, TopologySettings
 from brain.model import Options, Result
+from brain.monitor.forecast import Seasons
+from brain.monitor.machines import MachineLoad, Machines
 from brain.monitor.snapshot import ClusterView, TopologyView
-from brain.monitor.traffic import Rates, TopologyTraffic
+from brain.monitor.traffic import Rates, TaskRates, TopologyTraffic
+from brain.pipeline.burst_stats import BurstFile
 from brain.plans.plan import Plan, PlanRef, StoredPlan
 from brain.policy.computation import Draft, SolveTask, assess
 from brain.policy.decision import (
@@ -28,17 +31,24 @@ from brain.policy.decision import (
     Outcome,
     Trigger,
 )
-from brain.policy.problem_builder import build_problem
+from brain.policy.problem_builder import LoadRates, build_problem
 from brain.policy.profile import Profile, learn
-from brain.policy.record import BOOTSTRAP, PlanState, TopologyRecord
+from brain.policy.record import PlanState, TopologyRecord
 from brain.policy.triggers import due, measured_since_ms
-from brain.policy.trouble import Overload, OverloadWatch, broken_constraints
-from brain.qos.space import NodeQos
+from brain.policy.trouble import (
+    Overload,
+    OverloadWatch,
+    broken_constraints,
+    node_loads,
+    overloads,
+)
 
 log = logging.getLogger(__name__)
 
 LEARN_MS = 120_000
 """How often a running topology's profile is kept anew."""
+OVERLOAD_LOOK_MS = 1000
+RATES_KEPT_MS = 1000
 MAX_REJECTIONS = 3
 """After so many rounds in which the shim refused a plan, it is given up."""
 STORE_TROUBLES = frozenset({"unreadable", "digest", "stale-epoch", "unreachable", "topology-gone"})
@@ -74,8 +84,10 @@ class BrainCore:
     overload: OverloadWatch = field(default_factory=OverloadWatch)
     doubtful: set[str] = field(default_factory=set)
     """Topologies whose stored plan the shim could not make sense of: to be looked at."""
-    quality: Mapping[str, NodeQos] = field(default_factory=dict)
-    """What live agents say of their nodes, by supervisor id."""
+    machines: Machines = field(default_factory=Machines)
+    bursts: BurstFile | None = None
+    _looked_ms: int = 0
+    _rates_kept: dict[str, tuple[int, Rates]] = field(default_factory=dict)
     _learnt: list[Profile] = field(default_factory=list)
     _early: dict[str, TopologyTraffic] = field(default_factory=dict)
 
@@ -88,10 +100,12 @@ class BrainCore:
         old_nodes = set(self.view.supervisors) if self.view else set(view.supervisors)
         self.view = view
         retired = []
-        for topology_id in set(self.records) - set(view.topologies):
+        gone = sorted(set(self.records) - set(view.topologies))
+        for topology_id in gone:
             self._learn(self.records.pop(topology_id), now_ms)
+            self._rates_kept.pop(topology_id, None)
             retired.append(topology_id)
-        self._note_nodes(old_nodes, set(view.supervisors))
+        self._note_events(old_nodes, set(view.supervisors), gone)
         for topology_id, traffic in list(self._early.items()):
             if now_ms - (traffic.last_report_ms or 0) > EARLY_MS:
                 del self._early[topology_id]
@@ -100,12 +114,9 @@ class BrainCore:
             if record is None:
                 self.records[topology_id] = self._new_record(topology, now_ms)
                 continue
+            if topology.conf != record.view.conf:
+                self._new_settings(record, topology)
             why = record.observe(topology, view, now_ms)
-            if record.of_agents:
-                # What lies in ZooKeeper is the agents' from the moment that all of it runs.
-                if why or topology.fully_assigned:
-                    record.retire_plan()
-                continue
             if why:
                 log.info("%s: plan retired: %s", topology_id, why)
                 record.retire_plan()
@@ -132,9 +143,17 @@ class BrainCore:
         taken = traffic is not None and traffic.add(report, now_ms)
         if not taken:
             self.counters.refused_reports += 1
-        elif record is not None:
-            record.heard(now_ms)
+        else:
+            self.machines.add(report, now_ms)
+            if record is not None:
+                record.heard(now_ms)
         return taken
+
+    def take_bursts(self, bursts: BurstFile) -> None:
+        """Takes what the pipeline found out about bursts and seasons, for all topologies."""
+        self.bursts = bursts
+        for record in self.records.values():
+            self._tell_history(record)
 
     def adopt(self, plans: Iterable[StoredPlan], now_ms: int) -> list[str]:
         """Takes over the plans of an earlier leader; returns ids whose plan is not in force.
@@ -145,7 +164,7 @@ class BrainCore:
         dropped = []
         for stored in plans:
             record = self.records.get(stored.plan.topology_id)
-            if record is None or record.of_agents:
+            if record is None:
                 continue
             if record.view.assignment == stored.plan.executors:
                 record.plan, record.plan_state = stored, PlanState.IN_FORCE
@@ -160,8 +179,7 @@ class BrainCore:
         """Computations to make now; each is answered by on_result or on_failure."""
         if self.view is None:
             return []
-        rates = {t: self.rates(t, now_ms) for t in self.records}
-        self.overload.update(self.view, rates, self.settings, now_ms)
+        self._look_for_overloads(now_ms)
         tasks = []
         for record in self.records.values():
             trigger = due(record, now_ms, self._trouble(record, now_ms))
@@ -182,23 +200,31 @@ class BrainCore:
         own = self.rates(topology_id, now_ms)
         if not record.view.assignment and record.profile is not None:
             own = record.profile.to_rates(record.view)
-        if not own.measured and not record.to_bootstrap:
+        if not own.measured:
             return None
-        rates = {t: self.rates(t, now_ms) for t in self.records if t != topology_id}
+        if record.view.assignment:
+            own = record.traffic.expected(own, now_ms, record.settings["horizon.secs"] * 1000)
+        rates: dict[str, LoadRates] = {
+            t: self.task_rates(t, now_ms) for t in self.records if t != topology_id
+        }
         rates[topology_id] = own
         s = record.settings
-        built = build_problem(view, topology_id, rates, self.settings, s, self.quality)
-        overloads = [str(o) for o in self._overloads(record, now_ms)]
+        machines = self.machine_loads(now_ms)
+        built = build_problem(view, topology_id, rates, self.settings, s, machines)
+        overloaded = [str(o) for o in self._overloads(record, now_ms)]
+        broken = broken_constraints(built)
+        if broken and trigger.kind == "gain":
+            trigger = Trigger("constraint-broken", "; ".join(broken[:3]))
         return SolveTask(
             topology_id,
             trigger,
-            BOOTSTRAP if record.of_agents else s["algorithm"],
+            s["algorithm"],
             Options(s["theta.secs"], s["seed"], s["max.moves"], s["algorithm.params"]),
             built,
             s,
             own.seconds,
             record.view,
-            (*overloads, *broken_constraints(built)),
+            (*overloaded, *broken),
             record.downtime_secs,
         )
 
@@ -262,17 +288,11 @@ class BrainCore:
     def awaits_first_placement(self) -> bool:
         """Whether a topology without assignment could be placed by its profile, and is not yet."""
         return any(
-            r.plan is None
+            not r.view.assignment
+            and r.profile is not None
+            and r.plan is None
             and r.settings["mode"] == "auto"
-            and (
-                (r.of_agents and not r.view.fully_assigned and (r.busy or r.to_bootstrap))
-                or (
-                    not r.of_agents
-                    and not r.view.assignment
-                    and r.profile is not None
-                    and (r.busy or r.computed_ms is None)
-                )
-            )
+            and (r.busy or r.computed_ms is None)
             for r in self.records.values()
         )
 
@@ -316,6 +336,25 @@ class BrainCore:
         """What was measured of a topology lately, since it last moved, bursts left out."""
         return _measured(self.records[topology_id], now_ms)
 
+    def rates_lately(self, topology_id: str, now_ms: int) -> Rates:
+        """``rates`` of at most a second ago: for those who ask often and need no more."""
+        kept = self._rates_kept.get(topology_id)
+        if kept is None or not 0 <= now_ms - kept[0] < RATES_KEPT_MS:
+            kept = (now_ms, self.rates(topology_id, now_ms))
+            self._rates_kept[topology_id] = kept
+        return kept[1]
+
+    def task_rates(self, topology_id: str, now_ms: int) -> TaskRates:
+        """The tasks' part of ``rates``: cheap however many edges there are."""
+        record = self.records[topology_id]
+        return record.traffic.task_rates(
+            measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
+        )
+
+    def machine_loads(self, now_ms: int) -> dict[str, MachineLoad]:
+        """What the machines of the supervisors that there are were lately measured to do."""
+        return self.machines.loads(self.view.supervisors if self.view else (), now_ms)
+
     def learnt(self, now_ms: int) -> list[Profile]:
         """Profiles to keep: of topologies that went, and now and then of those that run."""
         for record in self.records.values():
@@ -344,15 +383,44 @@ class BrainCore:
             self.profiles[profile.name] = profile
             self._learnt.append(profile)
 
-    def _note_nodes(self, old: set[str], new: set[str]) -> None:
-        if new - old:
-            event = Trigger("node-joined", ", ".join(sorted(new - old)))
-        elif old - new:
-            event = Trigger("node-lost", ", ".join(sorted(old - new)))
-        else:
+    def _note_events(self, old: set[str], new: set[str], gone: list[str]) -> None:
+        """What happened to the cluster is worth a look by everybody who runs on it."""
+        happened = {
+            "node-lost": sorted(old - new),
+            "node-joined": sorted(new - old),
+            "topology-killed": gone,
+        }
+        kinds = [kind for kind, names in happened.items() if names]
+        if kinds:
+            words = "; ".join(f"{kind}: {', '.join(happened[kind])}" for kind in kinds)
+            for record in self.records.values():
+                record.event = Trigger(kinds[0], words)
+
+    def _new_settings(self, record: TopologyRecord, view: TopologyView) -> None:
+        """`storm rebalance` may change a topology's settings while it runs."""
+        old, record.settings = record.settings, self._settings_of(view)
+        log.info("%s: its settings have changed", view.id)
+        if any(old[k] != record.settings[k] for k in ("observe.secs", "window.secs")):
+            locations = record.traffic.locations
+            record.traffic = self._traffic(record.settings)  # other windows, so it starts anew
+            record.traffic.locations = locations
+            self._tell_history(record)
+
+    def _settings_of(self, view: TopologyView) -> TopologySettings:
+        settings = self.settings.for_topology(view.name, view.conf)
+        settings = replace(settings, errors=(*settings.errors, *_strangers(settings, view)))
+        for error in settings.errors:
+            log.warning("%s: %s; it is passed over", view.id, error)
+        return settings
+
+    def _look_for_overloads(self, now_ms: int) -> None:
+        """Once a second is enough for something that must last for many."""
+        if self.view is None or now_ms - self._looked_ms < OVERLOAD_LOOK_MS:
             return
-        for record in self.records.values():
-            record.event = event
+        self._looked_ms = now_ms
+        loads = node_loads(self.view, {t: self.task_rates(t, now_ms) for t in self.records})
+        found = overloads(self.view, loads, self.machine_loads(now_ms), self.settings)
+        self.overload.update(found, now_ms)
 
     def _overloads(self, record: TopologyRecord, now_ms: int) -> list[Overload]:
         nodes = {slot[0] for slot in record.view.assignment.values()}
@@ -368,13 +436,29 @@ class BrainCore:
                 words.append(f"{node} is blacklisted")
         return tuple(words)
 
+    def _tell_history(self, record: TopologyRecord) -> None:
+        """Seasons of the topology's streams, and how long its bursts usually are."""
+        if self.bursts is None:
+            return
+        traffic, view = record.traffic, record.view
+        histories = self.bursts.topologies.get(view.name, ())
+        factors = {(h.source, h.target, h.system): h.season.factors for h in histories if h.season}
+        components = {
+            task: component
+            for (start, end), component in view.executors.items()
+            for task in range(start, end + 1)
+        }
+        traffic.forecast.seasons = (
+            Seasons(factors, self.bursts.slice_ms, components) if factors else None
+        )
+        lengths = [h.bursts.mean_length_s for h in histories if h.bursts and not h.system]
+        traffic.usual_burst_ms = int(1000 * max(lengths, default=0.0))
+
     def _new_record(self, view: TopologyView, now_ms: int) -> TopologyRecord:
-        settings = self.settings.for_topology(view.name, view.conf)
-        for error in settings.errors:
-            log.warning("%s: %s; the cluster's value is used", view.id, error)
+        settings = self._settings_of(view)
         traffic = self._early.pop(view.id, None) or self._traffic(settings)
         known = self.profiles.get(view.name) if settings["learn"] else None
-        return TopologyRecord(
+        record = TopologyRecord(
             view,
             settings,
             traffic,
@@ -383,6 +467,8 @@ class BrainCore:
             profile=known if known is not None and known.fits(view) else None,
             learnt_ms=now_ms,
         )
+        self._tell_history(record)
+        return record
 
     def _traffic(self, settings: TopologySettings) -> TopologyTraffic:
         return TopologyTraffic(
@@ -404,3 +490,19 @@ def _measured(record: TopologyRecord, now_ms: int) -> Rates:
     return record.traffic.rates(
         measured_since_ms(record, now_ms), now_ms, record.settings["burst.factor"]
     )
+
+
+def _strangers(settings: TopologySettings, view: TopologyView) -> list[str]:
+    """Components that the settings name and the topology does not have."""
+    named = {
+        "pin": settings["pin"],
+        "spread": settings["spread"],
+        "colocate": [c for group in settings["colocate"] for c in group],
+    }
+    known = set(view.executors.values())
+    return [
+        f"{view.name}: topology.brain.{key}: there is no component {name!r}"
+        for key, names in named.items()
+        for name in names
+        if name not in known
+    ]

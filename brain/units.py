@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from brain.model import CommGraph
+
 BYTES, TUPLES = "bytes/s", "tuples/s"
 """What a cost is measured in: bytes where the hook has measured any, else tuples."""
 
@@ -15,3 +17,8 @@ def rate(value: float, unit: str = BYTES) -> str:
             return f"{value:.3g} {name}/s"
         value /= 1000
     return f"{value:.3g} TB/s"
+
+
+def unit_of(graph: CommGraph) -> str:
+    """What the costs of this graph are measured in."""
+    return BYTES if (graph.weight != graph.tuples).any() else TUPLES

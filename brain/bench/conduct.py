@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from brain.algorithms.localsearch_parts.warmup import warm_up
 from brain.bench.experiment import Case, Experiment
 from brain.bench.one_run import conduct
 from brain.bench.results import RESULTS_DIR, ExperimentResult, Run, RunStatus, load_result
@@ -62,6 +63,9 @@ def run_experiment(
     total = len(experiment.order())
     if len(todo) < total:
         tell(f"{experiment.name}: {total - len(todo)} of {total} runs are on record already")
+    if todo:
+        tell("compiling the algorithms, so that no run waits for that")
+        warm_up()
     for shape, group in groupby(todo, key=lambda key: key[0].cluster):
         turns = list(group)
         if _late(until):

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -161,6 +162,21 @@ class Run:
             return None
         return self.wire_bytes / self.throughput
 
+    @property
+    def cpu_rsd(self) -> float | None:
+        """Relative standard deviation of the nodes' CPU: 0 is balanced."""
+        return _rsd([node.cpu_points for node in self.nodes.values()])
+
+    @property
+    def bandwidth_rsd(self) -> float | None:
+        """Relative standard deviation of what nodes sent and received together."""
+        both = [
+            node.sent_bytes + node.received_bytes
+            for node in self.nodes.values()
+            if node.sent_bytes is not None and node.received_bytes is not None
+        ]
+        return _rsd(both) if len(both) == len(self.nodes) else None
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -183,6 +199,11 @@ class Run:
                 ),
             }
         )
+
+
+def _rsd(values: Sequence[float]) -> float | None:
+    mean = statistics.fmean(values) if values else 0.0
+    return statistics.pstdev(values) / mean if mean else None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from brain.submit.submission import Submitter
 TARGET = Path("storm-plugin/target")
 TEST_JAR = TARGET / "storm-plugin-0.1.0-tests.jar"
 WINDOW_SECS = 1
-_NEVER_SECS = 100_000
+_NEVER_SECS = 86_400
 
 
 def run_conf(scheduler: Scheduler, subject: Subject, timing: Timing) -> dict[str, Any]:

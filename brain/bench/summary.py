@@ -18,6 +18,8 @@ MEASURES = {
     "wire_bytes_per_tuple": False,
     "hook_tuples": False,
     "hook_bytes": False,
+    "cpu_rsd": False,
+    "bandwidth_rsd": False,
 }
 """Attributes of a run that are compared, and whether more is better."""
 

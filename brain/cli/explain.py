@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from brain.cli.asking import AsJson, BrainAt, Topology, asks_brain
-from brain.cli.output import add_row, console, print_json
+from brain.cli.output import add_row, console, print_json, slot_name
 from brain.units import rate
 
 PARTNERS_SHOWN = 15
@@ -39,14 +39,14 @@ def explain(
         _show_topology(answer)
     else:
         for entry in answer["executors"]:
-            _show_executor(entry, answer["unit"])
+            _show_executor(entry, answer["unit"], answer["hosts"])
         if answer["left_out"]:
             console.print(f"and {answer['left_out']} more executors; name one")
     _show_why(answer)
 
 
 def _show_topology(answer: dict[str, Any]) -> None:
-    unit = answer["unit"]
+    unit, hosts = answer["unit"], answer["hosts"]
     share = answer["inter_node"] / answer["total"] if answer["total"] else 0.0
     console.print(
         f"[bold]{escape(answer['topology_name'])}[/bold]: {rate(answer['inter_node'], unit)} of "
@@ -65,16 +65,21 @@ def _show_topology(answer: dict[str, Any]) -> None:
         for c in answer["heaviest_crossings"]:
             add_row(
                 table,
-                f"{c['from_component']} {c['from']} on {c['from_slot']}",
-                f"{c['to_component']} {c['to']} on {c['to_slot']}",
+                f"{c['from_component']} {c['from']} on {slot_name(c['from_slot'], hosts)}",
+                f"{c['to_component']} {c['to']} on {slot_name(c['to_slot'], hosts)}",
                 rate(c["cost"], unit),
             )
         console.print(table)
     if answer["single_moves"]:
         table = Table("executor", "to", "saves", "forbidden by", title="single moves that help")
         for m in answer["single_moves"]:
-            add_row(table, f"{m['component']} {m['executor']}", m["to"], rate(-m["change"], unit),
-                          "; ".join(m["blocked_by"]) or "nothing")  # fmt: skip
+            add_row(
+                table,
+                f"{m['component']} {m['executor']}",
+                hosts.get(m["to"], m["to"]),
+                rate(-m["change"], unit),
+                "; ".join(m["blocked_by"]) or "nothing",
+            )
         console.print(table)
     else:
         console.print("no executor would be cheaper on another node by itself")
@@ -83,17 +88,22 @@ def _show_topology(answer: dict[str, Any]) -> None:
         console.print(violation, markup=False)
 
 
-def _show_executor(e: dict[str, Any], unit: str) -> None:
-    where = f"on {e['host'] or e['node']}, slot {e['slot']}" if e["slot"] else "not placed"
+def _show_executor(e: dict[str, Any], unit: str, hosts: dict[str, str]) -> None:
+    where = f"on {slot_name(e['slot'], hosts)}" if e["slot"] else "not placed"
     console.print(
         f"[bold]{e['component']} {e['executor']}[/bold] {where}, {e['cpu']:.1f} CPU points"
     )
     console.print(e["verdict"], markup=False)
     table = Table("talks to", "where", "out/s", "in/s", "cost")
     for p in e["partners"][:PARTNERS_SHOWN]:
-        add_row(table, f"{p['component']} {p['executor']}", f"{p['relation']}: {p['slot'] or '–'}",
-                      f"{p['tuples_out']:,.0f}", f"{p['tuples_in']:,.0f}",
-                      rate(p["cost"], unit))  # fmt: skip
+        add_row(
+            table,
+            f"{p['component']} {p['executor']}",
+            f"{p['relation']}: {slot_name(p['slot'], hosts)}",
+            f"{p['tuples_out']:,.0f}",
+            f"{p['tuples_in']:,.0f}",
+            rate(p["cost"], unit),
+        )
     if len(e["partners"]) > PARTNERS_SHOWN:
         table.caption = f"and {len(e['partners']) - PARTNERS_SHOWN} thinner ones"
     console.print(table)

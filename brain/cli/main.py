@@ -4,6 +4,7 @@ needs when it runs, so that ``stormbrain --help`` stays quick."""
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from typing import Annotated
 
@@ -28,7 +29,6 @@ COMMAND_MODULES = (
     "brain.cli.topologies",
     "brain.cli.data",
     "brain.cli.serve",
-    "brain.cli.agent",
     "brain.cli.status",
     "brain.cli.plan",
     "brain.cli.explain",
@@ -67,6 +67,10 @@ def main() -> None:
     for module in COMMAND_MODULES:
         importlib.import_module(module).register(app)
     debug = "--debug" in sys.argv[1:]
+    if (
+        not debug
+    ):  # kazoo's complaints would stand before our one line; `serve` has a log of its own
+        logging.getLogger("kazoo").addHandler(logging.NullHandler())
     err = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         app()  # exits by itself, with usage errors and interrupts told by typer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -28,6 +28,12 @@ def print_json(value: Any) -> None:
 def add_row(table: Table, *values: Any) -> None:
     """Names from outside are text, never markup."""
     table.add_row(*(Text(str(v)) for v in values))
+
+
+def slot_name(slot: str | None, hosts: Mapping[str, str]) -> str:
+    """host:port of a slot that the brain names by its supervisor's id."""
+    node, _, port = (slot or "").rpartition(":")
+    return f"{hosts.get(node, node)}:{port}" if slot else "–"
 
 
 def parse_pairs(pairs: Iterable[str], where: str = "--set") -> dict[str, Any]:

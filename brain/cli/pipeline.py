@@ -290,7 +290,7 @@ def _show_ingest(console: Console, report: IngestReport) -> None:
     for key in report.shrunk:
         console.print(f"shorter than before, not read: {key}", markup=False)
     for text in report.damaged:
-        console.print(f"cut short, read as far as it goes: {text}", markup=False)
+        console.print(f"not read to its end: {text}", markup=False)
     for key, ms in report.ahead:
         console.print(f"clock ahead by {ms / 1000:.1f} s: {key}", markup=False)
     if report.back_steps:

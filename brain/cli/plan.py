@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from brain.cli.asking import Algorithm, AsJson, BrainAt, Seed, Theta, Topology, asks_brain
-from brain.cli.output import add_row, console, print_json
+from brain.cli.output import add_row, console, print_json, slot_name
 from brain.units import rate
 
 SHOWN_DIGEST = 12
@@ -82,7 +82,7 @@ def _show(answer: dict[str, Any]) -> None:
         console.print(f"by itself it does nothing now: {answer['waiting']}", markup=False)
     console.print(scores_table(answer["before"], answer["after"], "now", "planned", answer["unit"]))
     if answer["moves"]:
-        console.print(moves_table(answer["moves"], answer["restarts"]))
+        console.print(moves_table(answer["moves"], answer["restarts"], answer["hosts"]))
     show_candidates(answer.get("details") or {}, answer["unit"])
     if answer["digest"]:
         short = answer["digest"][:SHOWN_DIGEST]
@@ -113,13 +113,14 @@ def scores_table(
     return table
 
 
-def moves_table(moves: list[dict[str, Any]], restarts: list[str]) -> Table:
+def moves_table(moves: list[dict[str, Any]], restarts: list[str], hosts: dict[str, str]) -> Table:
     table = Table("component", "executor", "from", "to", title=f"{len(moves)} executors move")
     for move in moves[:MOVES_SHOWN]:
         add_row(
             table,
-            move["component"], move["executor"], move["from_slot"] or "–",
-            f"{move['to_slot']}{' (restarts)' if move['to_slot'] in restarts else ''}",
+            move["component"], move["executor"], slot_name(move["from_slot"], hosts),
+            slot_name(move["to_slot"], hosts)
+            + (" (restarts)" if move["to_slot"] in restarts else ""),
         )  # fmt: skip
     if len(moves) > MOVES_SHOWN:
         table.caption = f"and {len(moves) - MOVES_SHOWN} more; all with --json"

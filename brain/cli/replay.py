@@ -34,6 +34,7 @@ def replay(
                 "same": found.same,
                 "recorded": found.recorded,
                 "again": found.again,
+                "inputs_intact": found.inputs_intact,
                 "same_placement": found.same_placement,
                 "inter_node": found.solved.score.inter_node if found.solved else None,
             }
@@ -41,6 +42,8 @@ def replay(
     else:
         console.print(f"recorded: {found.recorded[0]}: {found.recorded[1]}", markup=False)
         console.print(f"again:    {found.again[0]}: {found.again[1]}", markup=False)
+        if found.inputs_intact is False:
+            console.print("the inputs in this file are not those that the decision was made from")
         if found.solved is not None:
             verdict = "the same placement" if found.same_placement else "another placement"
             console.print(

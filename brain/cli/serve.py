@@ -40,6 +40,10 @@ def serve(
     state_dir: Annotated[
         Path | None, typer.Option(help="Where decisions are kept on disk.")
     ] = None,
+    profiles: Annotated[
+        str | None,
+        typer.Option(help="A graph of `pipeline graph`: where first placements start from."),
+    ] = None,
     brain_id: Annotated[str | None, typer.Option("--id", help="Name in logs and plans.")] = None,
     dashboard: Annotated[
         str,
@@ -62,8 +66,11 @@ def serve(
     )
     logging.getLogger("kazoo").setLevel(logging.WARNING)
     host, port = _split(listen)
-    values = {**_read_yaml(config), **parse_pairs(settings or [])}
-    chosen = Settings.read(values, str(config or "--set"))
+    from_file, wrong = Settings.read_file(_read_yaml(config), str(config))
+    for message in wrong:
+        logging.getLogger("brain").warning("%s; the default is used", message)
+    said = Settings.read(parse_pairs(settings or []), "--set")
+    chosen = Settings({**from_file.overrides, **said.overrides})
     hosts = zookeeper_hosts(zookeeper, cluster)
     directory = state_dir or _default_state_dir()
     directory.mkdir(parents=True, exist_ok=True)
@@ -90,6 +97,10 @@ def serve(
         advertise,
         brain_id,
     )
+    if profiles:
+        from brain.policy.history import history_profiles
+
+        runtime.core.profiles.update(history_profiles(profiles))
     page = _dashboard(runtime, dashboard)
     runtime.start()
     progress_console.print(f"brain {runtime.id} listens on {runtime.address}, ZooKeeper {hosts}")

@@ -70,7 +70,7 @@ def _show(answer: dict[str, Any]) -> None:
     if answer["without_a_home"]:
         console.print(f"{answer['without_a_home']} executors would lose their node")
     console.print(scores_table(answer["today"], answer["after"], "today", "then", answer["unit"]))
-    table = Table("node", "CPU points", "limit", "")
+    table = Table("node", "CPU points", "limit (headroom, balance)", "")
     for n in answer["nodes"]:
         limit = n["cpu_limit"]
         full = "" if not limit else f"{n['cpu'] / limit:.0%}"

@@ -58,6 +58,12 @@ def _flag(value: Any) -> str | None:
     return None if isinstance(value, bool) else "must be true or false"
 
 
+def _algorithm(value: Any) -> str | None:
+    from brain.algorithms import registry  # needs the model, which needs no settings
+
+    return _one_of(*registry.names())(value)
+
+
 def _component_nodes(value: Any) -> str | None:
     ok = isinstance(value, dict) and all(
         isinstance(k, str) and isinstance(v, list) and v and all(isinstance(n, str) for n in v)
@@ -260,6 +266,15 @@ _ALL = (
         secret=True,
     ),
     Key(
+        "brain.scheduler.bursts.file",
+        None,
+        "path",
+        "What `stormbrain pipeline bursts` wrote: seasons and bursts that the forecast starts "
+        "from. Read again when it changes.",
+        _C,
+        _text,
+    ),
+    Key(
         "brain.scheduler.reports.per.worker.per.minute",
         120,
         "reports",
@@ -318,10 +333,9 @@ _ALL = (
         "topology.brain.algorithm",
         "auto",
         "",
-        "Which algorithm places it (see `stormbrain solve --help`); qos-distributed leaves it to "
-        "the agents beside the supervisors, after a first placement by qos-bootstrap.",
+        "Which algorithm places it (see `stormbrain solve --help`).",
         _T,
-        lambda v: None if isinstance(v, str) and v else "must name an algorithm",
+        _algorithm,
     ),
     Key("topology.brain.algorithm.params", {}, "", "Parameters of that algorithm.", _T, _params),
     Key(

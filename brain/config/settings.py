@@ -10,6 +10,8 @@ from typing import Any
 from brain.config.keys import KEYS, Scope
 from brain.errors import BadInput
 
+_GUARDS = frozenset({"brain.scheduler.token", "brain.scheduler.zookeeper.auth"})
+
 
 def _read(values: Mapping[str, Any], where: str, scope: Scope | None = None) -> dict[str, Any]:
     """The known keys of ``values``, validated; an unknown one of ours is an error with a guess."""
@@ -53,6 +55,24 @@ class Settings:
         """From a storm.yaml-like mapping; keys that are not ours are passed over."""
         return cls(_read(values, where))
 
+    @classmethod
+    def read_file(cls, values: Mapping[str, Any], where: str) -> tuple[Settings, tuple[str, ...]]:
+        """As ``read``, but a wrong value leaves the default in force and is told in the second.
+
+        A brain that does not start because of a typo helps nobody at night. Only what guards the
+        doors must be right: there a default would open them.
+        """
+        known: dict[str, Any] = {}
+        wrong = []
+        for name, value in values.items():
+            try:
+                known.update(_read({name: value}, where))
+            except BadInput as e:
+                if name in _GUARDS:
+                    raise
+                wrong.append(f"{e.message}{f' ({e.hint})' if e.hint else ''}")
+        return cls(known), tuple(wrong)
+
     def __getitem__(self, short: str) -> Any:
         """``settings["max.connections"]`` is ``brain.scheduler.max.connections``."""
         name = f"brain.scheduler.{short}"
@@ -75,7 +95,7 @@ class Settings:
                 continue
             try:
                 values.update(_read({key_name: json.loads(text)}, name, Scope.TOPOLOGY))
-            except ValueError:
+            except (ValueError, RecursionError):
                 errors.append(f"{name}: {key_name}: not JSON: {text[:80]}")
             except BadInput as e:
                 errors.append(e.message)

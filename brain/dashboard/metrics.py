@@ -18,7 +18,7 @@ _OF_TOPOLOGY = (
     ),
     ("acked_per_second", "acked", "Tuples a second acked at the spouts."),
     ("failed_per_second", "failed", "Tuples a second failed."),
-    ("complete_latency_milliseconds", "latency_ms", "Mean complete latency at the spouts."),
+    ("complete_latency_seconds", "latency_ms", "Mean complete latency at the spouts."),
     ("cpu_points", "cpu_points", "CPU of all executors; 100 is one core."),
 )
 
@@ -96,7 +96,9 @@ def _cluster(out: list[str], picture: Mapping[str, Any]) -> None:
 def _topologies(out: list[str], topologies: Iterable[Mapping[str, Any]]) -> None:
     named = [({"topology": str(t["name"])}, t) for t in topologies]
     for name, key, words in _OF_TOPOLOGY:
-        samples = [(labels, (t["flow"] or {}).get(key)) for labels, t in named]
+        scale = 1000 if key.endswith("_ms") else 1  # Prometheus wants seconds
+        values = [(labels, (t["flow"] or {}).get(key)) for labels, t in named]
+        samples = [(labels, None if v is None else v / scale) for labels, v in values]
         _family(out, f"topology_{name}", "gauge", words, samples)
     _family(
         out,

@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from brain import __version__
+from brain.algorithms import registry
 from brain.dashboard.answers import Answers
 from brain.dashboard.guard import (
     HEADERS,
@@ -72,8 +73,10 @@ class Dashboard:
 
     @property
     def url(self) -> str:
-        host, port = self._server.server_address[:2]
-        shown = str(host) if ":" not in str(host) else f"[{host!s}]"
+        host, port = str(self._server.server_address[0]), self._server.server_address[1]
+        if host in ("0.0.0.0", "::"):  # every address of this machine: its name is one to click on
+            host = socket.gethostname()
+        shown = f"[{host}]" if ":" in host else host
         return f"http://{shown}:{port}/"
 
     def start(self) -> None:
@@ -182,7 +185,11 @@ class _Handler(BaseHTTPRequestHandler):
         check_host(self.headers)  # type: ignore[arg-type]
         query = dict(parse_qsl(url.query))
         if url.path == "/api/about":
-            about = {"brain": dashboard.answers.brain(), "can_apply": bool(dashboard.token)}
+            about = {
+                "brain": dashboard.answers.brain(),
+                "can_apply": bool(dashboard.token),
+                "algorithms": registry.names(),
+            }
             self._send(200, JSON, json_text(about).encode())
         elif url.path in ("/api/picture", "/api/explain"):
             status, text = dashboard.answers.ask(url.path.rpartition("/")[2], query)

@@ -18,6 +18,7 @@ from brain.explain.alternatives import (
 )
 from brain.explain.talk import component_name, executor_name, partners, slot_name
 from brain.model import UNPLACED, Placement, Problem
+from brain.units import rate, unit_of
 
 HEAVIEST = 10
 CANDIDATES = 40
@@ -55,11 +56,11 @@ def explain_executor(problem: Problem, current: Placement, executor: int) -> dic
         "cpu": float(problem.cpu[executor]),
         "partners": [asdict(p) for p in partners(problem, current, executor)],
         "alternatives": [{**asdict(a), "allowed": a.allowed} for a in options],
-        "verdict": _verdict(here, options),
+        "verdict": _verdict(here, options, unit_of(problem.graph)),
     }
 
 
-def _verdict(here: Alternative | None, options: list[Alternative]) -> str:
+def _verdict(here: Alternative | None, options: list[Alternative], unit: str) -> str:
     if here is None:
         return "it is not placed"
     better = [a for a in options if a.change < -1e-9]
@@ -67,12 +68,13 @@ def _verdict(here: Alternative | None, options: list[Alternative]) -> str:
     if allowed:
         best = allowed[0]
         return (
-            f"moving it alone to {best.node} would save {-best.change:,.0f} a second of "
+            f"moving it alone to {best.host or best.node} would save {rate(-best.change, unit)} of "
             "inter-node traffic"
         )
     if better:
         return (
-            f"{better[0].node} would be cheaper by {-better[0].change:,.0f} a second, but: "
+            f"{better[0].host or better[0].node} would be cheaper by "
+            f"{rate(-better[0].change, unit)}, but: "
             f"{better[0].blocked_by[0]}"
         )
     if here.inter_node <= 1e-9:

@@ -80,7 +80,7 @@ struct TopologyState {
 struct PlanRejection {
   1: required string topology_id
   2: required i64 epoch
-  /** One of: topology-gone, executor-set, dead-slot, shared-slot, stale-epoch, other-base, digest, unreadable,
+  /** One of: topology-gone, executor-set, dead-slot, shared-slot, stale-epoch, digest, unreadable,
    *  unreachable, zookeeper. */
   3: required string code
   4: required string message
@@ -184,6 +184,25 @@ struct TaskLoad {
   10: optional double complete_latency_ms
   11: optional i32 shell_pid
   12: optional double process_latency_ms
+  /** The executor's receive queue as the window ended: percent of its capacity, and tuples that
+   *  waited beside it because it was full, which is when Storm holds the senders up. */
+  13: optional double queue_percent
+  14: optional i64 queue_overflow
+}
+
+/** The machine as a whole, other processes included; from one worker of a node. */
+struct NodeLoad {
+  1: required i32 cores
+  2: required double mhz
+  /** 100 is one core. */
+  3: required double cpu_percent
+  4: required double memory_mb
+  5: required double memory_used_mb
+  /** Within the window, without loopback. */
+  6: required i64 rx_bytes
+  7: required i64 tx_bytes
+  /** The kernel's boot id: supervisors that share a machine share it. */
+  8: optional string machine
 }
 
 /** One window of one worker. worker_id + sequence is unique: duplicates are dropped. */
@@ -202,6 +221,9 @@ struct WindowReport {
   /** Reports that this worker could not deliver since it started. */
   12: optional i64 dropped
   13: optional string token
+  14: optional NodeLoad node_load
+  /** Lines that this worker could not write to its metric log since it started. */
+  15: optional i64 dropped_lines
 }
 
 // ---------------------------------------------------------------- status and errors

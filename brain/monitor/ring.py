@@ -21,14 +21,19 @@ class Ring:
         self.bucket_ms = bucket_ms
         self._max_keys = max_keys
         self.keys: Keys = np.zeros(0, dtype=np.int64)
+        """Sorted; all that is handed out is in this order."""
+        self._column: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """Where each key's sums lie: in order of arrival, so that a new key moves nothing."""
         self._sums = np.zeros((buckets, quantities, 0))
+        self._bucket_sums = np.zeros((buckets, quantities))
+        """Each bucket's row summed over all keys, kept up as values come in."""
         self._newest = -(2**62)
         """Number of the newest bucket: time // bucket_ms."""
         self.dropped_keys = 0
 
     @property
     def nbytes(self) -> int:
-        return int(self._sums.nbytes + self.keys.nbytes)
+        return int(self._sums.nbytes + self.keys.nbytes + self._column.nbytes)
 
     def add(self, time_ms: int, keys: Keys, values: Values) -> bool:
         """Adds ``values[quantity, i]`` to ``keys[i]`` at a time; False if that time is too old."""
@@ -41,6 +46,7 @@ class Ring:
         row = self._sums[bucket % len(self._sums)]
         for quantity in range(row.shape[0]):
             np.add.at(row[quantity], index[known], values[quantity, known])
+        self._bucket_sums[bucket % len(self._sums)] += values[:, known].sum(axis=1)
         return True
 
     def buckets(self, since_ms: int, until_ms: int) -> range:
@@ -50,13 +56,25 @@ class Ring:
 
     def totals(self, buckets: Iterable[int]) -> Values:
         """Sums per quantity and key over some of the kept buckets."""
-        totals: Values = self._sums[self._rows(buckets)].sum(axis=0)
-        return totals
+        totals = np.zeros(self._sums.shape[1:])
+        for row in self._rows(buckets):
+            totals += self._sums[row]
+        return totals[:, self._column]
 
     def per_bucket(self, quantity: int, buckets: Iterable[int]) -> Values:
         """One quantity summed over all keys, for each bucket."""
-        sums: Values = self._sums[self._rows(buckets), quantity].sum(axis=1)
+        sums: Values = self._bucket_sums[self._rows(buckets), quantity]
         return sums
+
+    def one_bucket(self, bucket: int) -> Values:
+        """Sums per quantity and key of one kept bucket."""
+        row: Values = self._sums[bucket % len(self._sums)][:, self._column]
+        return row
+
+    @property
+    def newest(self) -> int:
+        """Number of the newest bucket, far below any before the first value."""
+        return self._newest
 
     def _rows(self, buckets: Iterable[int]) -> NDArray[np.int64]:
         """Where they lie; one that is not reached yet would alias an old one, so it is left out."""
@@ -67,11 +85,13 @@ class Ring:
         if bucket <= self._newest:
             return
         steps = min(bucket - self._newest, len(self._sums))
-        self._sums[np.arange(bucket - steps + 1, bucket + 1) % len(self._sums)] = 0.0
+        cleared = np.arange(bucket - steps + 1, bucket + 1) % len(self._sums)
+        self._sums[cleared] = 0.0
+        self._bucket_sums[cleared] = 0.0
         self._newest = bucket
 
     def _index_of(self, keys: Keys) -> NDArray[np.int64]:
-        """Column of each key, adding the new ones; -1 for what did not fit any more."""
+        """Where each key lies, adding the new ones; -1 for what did not fit any more."""
         position = np.searchsorted(self.keys, keys)
         known = position < len(self.keys)
         known[known] = self.keys[position[known]] == keys[known]
@@ -80,21 +100,29 @@ class Ring:
             position = np.searchsorted(self.keys, keys)
             known = position < len(self.keys)
             known[known] = self.keys[position[known]] == keys[known]
-        return np.where(known, position, -1)
+        return np.where(known, self._column[np.where(known, position, 0)], -1)
 
     def _grow(self, new: Keys) -> None:
+        """``new`` are sorted, and none of them is known."""
         if len(self.keys) + len(new) > self._max_keys:
             self._compact()
             room = self._max_keys - len(self.keys)
             self.dropped_keys += max(0, len(new) - room)
             new = new[:room]
-        merged = np.union1d(self.keys, new)
-        sums = np.zeros((*self._sums.shape[:2], len(merged)))
-        sums[:, :, np.searchsorted(merged, self.keys)] = self._sums
-        self.keys, self._sums = merged, sums
+        used = len(self.keys)
+        if used + len(new) > self._sums.shape[2]:
+            room = min(self._max_keys, max(used + len(new), self._sums.shape[2] * 3 // 2))
+            larger = np.zeros((*self._sums.shape[:2], room))
+            larger[:, :, :used] = self._sums[:, :, :used]
+            self._sums = larger
+        at = np.searchsorted(self.keys, new)
+        self._column = np.insert(self._column, at, np.arange(used, used + len(new)))
+        self.keys = np.insert(self.keys, at, new)
 
     def _compact(self) -> None:
         """Forgets keys that have been silent for the whole span."""
-        busy = self._sums.any(axis=(0, 1))
+        carried: Values = np.abs(self._sums).sum(axis=(0, 1))
+        busy = carried[self._column] > 0
+        self._sums = np.ascontiguousarray(self._sums[:, :, self._column[busy]])
         self.keys = self.keys[busy]
-        self._sums = np.ascontiguousarray(self._sums[:, :, busy])
+        self._column = np.arange(len(self.keys))

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from brain.errors import BadInput
 from brain.model import executor_set_hash
 from brain.plans.plan import Executor, SlotId
@@ -52,6 +55,15 @@ class TopologyView:
     @cached_property
     def executor_hash(self) -> str:
         return executor_set_hash((s, e, c) for (s, e), c in self.executors.items())
+
+    @cached_property
+    def task_rows(self) -> NDArray[np.int64]:
+        """Task id → row of its executor in ``executors``, -1 for ids that are not in it."""
+        last = max((end for _, end in self.executors), default=-1)
+        rows = np.full(last + 1, -1, dtype=np.int64)
+        for row, (start, end) in enumerate(self.executors):
+            rows[start : end + 1] = row
+        return rows
 
     @property
     def fully_assigned(self) -> bool:

@@ -14,19 +14,22 @@ What may go wrong on the way, and what is done about it:
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brain.monitor.bursts import burst_moments
+from brain.monitor.forecast import Forecast
 from brain.monitor.ring import Ring
 from brain.plans.plan import SlotId
 
 TASK_QUANTITIES = ("watched_ms", "cpu_ms", "executed", "emitted", "acked", "failed",
                    "complete_ms_x_acked", "latency_acked")  # fmt: skip
 RISING = 1.3
+FORECAST_CATCH_UP = 8
+"""After a gap the forecast looks at so many of the latest buckets and forgets the rest."""
 _SEQUENCES_REMEMBERED = 256
 _OFFSETS_REMEMBERED = 24
 _WORKERS_REMEMBERED = 4096
@@ -58,6 +61,16 @@ class Rates:
         return bool(self.tuples.sum() > 0)
 
 
+@dataclass(frozen=True)
+class TaskRates:
+    """What tasks did in a span, per second: the part of Rates that needs no look at the edges."""
+
+    task: NDArray[np.int32]
+    cpu_points: NDArray[np.float64]
+    executed: NDArray[np.float64]
+    emitted: NDArray[np.float64]
+
+
 @dataclass
 class _Worker:
     sequences: deque[int]
@@ -85,6 +98,11 @@ class TopologyTraffic:
         buckets = -(-span_secs * 1000 // bucket_ms) + 2
         self._edges = Ring(2, buckets, bucket_ms, max_edges)
         self._tasks = Ring(len(TASK_QUANTITIES), buckets, bucket_ms, max_edges)
+        self.forecast = Forecast(bucket_ms)
+        self._forecast_bucket: int | None = None
+        """The last one that the forecast has seen."""
+        self.usual_burst_ms = 0
+        """How long bursts are known to last; 0 if nothing is known."""
         self._workers: OrderedDict[str, _Worker] = OrderedDict()
         self.locations: dict[int, SlotId] = {}
         """Where each task reported from last."""
@@ -106,7 +124,7 @@ class TopologyTraffic:
 
     @property
     def nbytes(self) -> int:
-        return self._edges.nbytes + self._tasks.nbytes
+        return self._edges.nbytes + self._tasks.nbytes + self.forecast.nbytes
 
     def add(self, report: Any, arrived_ms: int) -> bool:
         """Takes one WindowReport; False if it is a duplicate or too late to matter."""
@@ -127,6 +145,7 @@ class TopologyTraffic:
             return False
         keys, values = _edge_arrays(report.edges)  # an empty one moves time on, too
         self._edges.add(middle, keys, values)
+        self._feed_forecast()
         if self.first_traffic_ms is None and values[0].any():
             self.first_traffic_ms = ended
         slot = (report.node, report.port)
@@ -173,14 +192,78 @@ class TopologyTraffic:
             complete_ms=latency[watched],
         )
 
+    def expected(self, measured: Rates, now_ms: int, horizon_ms: int) -> Rates:
+        """What to expect in the time to come, from what was measured lately.
+
+        Streams with a known season are forecast; the others are expected to go on as measured. CPU
+        is scaled with what a task will receive, but never below what it was measured to need.
+        """
+        keys = (
+            (measured.source.astype(np.int64) << 32)
+            | (measured.target.astype(np.int64) << 1)
+            | measured.system
+        )
+        ahead = self.forecast.expected(keys, now_ms, horizon_ms)
+        use = self.forecast.seasonal(keys) & np.isfinite(ahead) & (measured.tuples > 0)
+        if not use.any():
+            return measured
+        ratio = np.ones(len(keys))
+        ratio[use] = ahead[use] / measured.tuples[use]
+        last = int(max(measured.target.max(initial=0), measured.task.max(initial=0))) + 1
+        now = np.bincount(measured.target, measured.tuples, last)
+        then = np.bincount(measured.target, measured.tuples * ratio, last)
+        more = np.divide(then, now, out=np.ones(last), where=now > 0)
+        return replace(
+            measured,
+            tuples=measured.tuples * ratio,
+            bytes=measured.bytes * ratio,
+            cpu_points=measured.cpu_points * np.maximum(1.0, more[measured.task]),
+        )
+
+    def _feed_forecast(self) -> None:
+        """Hands over the buckets that are over: the one before the newest may still fill up."""
+        done = self._tasks.newest - 2
+        if self._forecast_bucket is None:
+            self._forecast_bucket = done
+        if done <= self._forecast_bucket:
+            return
+        first = max(self._forecast_bucket + 1, done - FORECAST_CATCH_UP)
+        for bucket in range(first, done + 1):
+            seconds = self._tasks.one_bucket(bucket)[0] / 1000.0
+            at = np.searchsorted(self._tasks.keys, (self._edges.keys >> 1) & 0x7FFFFFFF)
+            at[at >= len(seconds)] = 0
+            watched = seconds[at] if len(seconds) else np.zeros(len(at))
+            tuples = self._edges.one_bucket(bucket)[0]
+            seen = watched > 0
+            rates = np.divide(tuples, watched, out=np.zeros_like(tuples), where=seen)
+            self.forecast.observe(self._edges.keys, rates, seen, bucket * self._tasks.bucket_ms)
+        self._forecast_bucket = done
+
+    def task_rates(self, since_ms: int, until_ms: int, burst_factor: float = 0.0) -> TaskRates:
+        """The tasks' part of ``rates``: cheap however many edges there are."""
+        buckets = self._usual(self._tasks.buckets(since_ms, until_ms), burst_factor)
+        task = dict(zip(TASK_QUANTITIES, self._tasks.totals(buckets), strict=True))
+        watched = task["watched_ms"] > 0
+        seconds = task["watched_ms"][watched] / 1000.0
+        return TaskRates(
+            self._tasks.keys[watched].astype(np.int32),
+            task["cpu_ms"][watched] / seconds / 10.0,
+            task["executed"][watched] / seconds,
+            task["emitted"][watched] / seconds,
+        )
+
     def rising(self, since_ms: int, until_ms: int) -> bool:
         """Whether the later half of a span carried much more than the earlier one."""
         middle = (since_ms + until_ms) // 2
         early, late = (
-            float(self.rates(*span).tuples.sum())
+            self._tuples_per_watched(self._tasks.buckets(*span))
             for span in ((since_ms, middle), (middle, until_ms))
         )
         return late > RISING * early
+
+    def _tuples_per_watched(self, buckets: range) -> float:
+        watched = float(self._tasks.per_bucket(0, buckets).sum())
+        return float(self._edges.per_bucket(0, buckets).sum()) / watched if watched else 0.0
 
     def _usual(self, buckets: range, burst_factor: float) -> list[int]:
         """The buckets that were no bursts, judged by tuples per watched task."""
@@ -189,7 +272,8 @@ class TopologyTraffic:
         tuples = self._edges.per_bucket(0, buckets)
         watched = self._tasks.per_bucket(0, buckets)
         rate = np.divide(tuples, watched, out=np.zeros_like(tuples), where=watched > 0)
-        bursts = burst_moments(rate, burst_factor)
+        known = -(-self.usual_burst_ms // self._tasks.bucket_ms)
+        bursts = burst_moments(rate, burst_factor, max(1, min(known, len(buckets) // 3)))
         return [b for b, burst in zip(buckets, bursts, strict=True) if not burst]
 
     def _worker(self, worker_id: str) -> _Worker:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -186,26 +186,70 @@ def to_document(topologies: Mapping[str, Sequence[RateHistory]], slice_ms: int) 
 
 
 def load_bursts(path: str) -> BurstFile:
-    """Reads a local bursts file."""
+    """Reads a local bursts file; fields that it does not know are passed over."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         if document["version"] != BURSTS_FORMAT:
             raise BadInput(path, f"has format {document['version']}, not {BURSTS_FORMAT}")
+        if not isinstance(document["slice_ms"], int) or document["slice_ms"] <= 0:
+            raise ValueError(f"slice_ms is {document['slice_ms']!r}")
         topologies = {
-            name: tuple(history_from(h) for h in own)
+            str(name): tuple(history_from(h) for h in own)
             for name, own in document["topologies"].items()
         }
-        return BurstFile(int(document["slice_ms"]), topologies)
+        return BurstFile(document["slice_ms"], topologies)
     except OSError as e:
         raise BadInput(path, e.strerror or str(e)) from e
-    except (ValueError, KeyError, TypeError) as e:
+    except KeyError as e:
+        raise BadInput(path, f"is no bursts file: {e} is missing") from e
+    except (ValueError, TypeError, AttributeError) as e:
         raise BadInput(path, f"is no bursts file: {e}") from e
 
 
-def history_from(document: dict[str, Any]) -> RateHistory:
+_OPTIONAL = frozenset({"autocorrelation", "mean_interval_s", "mean_height"})
+_WHOLE = frozenset({"slices", "count", "period_ms"})
+
+
+def history_from(document: Mapping[str, Any]) -> RateHistory:
+    """A stream's entry; ValueError, KeyError or TypeError if it is not one."""
     bursts, season = document["bursts"], document["season"]
-    if season:
-        season = Season(**{**season, "factors": tuple(season["factors"])})
     return RateHistory(
-        **{**document, "bursts": Bursts(**bursts) if bursts else None, "season": season or None}
+        source=_text(document, "source"),
+        target=_text(document, "target"),
+        system=bool(document["system"]),
+        **_numbers(RateHistory, document),
+        bursts=None if bursts is None else Bursts(**_numbers(Bursts, bursts)),
+        season=None if season is None else _season(season),
     )
+
+
+def _season(document: Mapping[str, Any]) -> Season:
+    factors = tuple(_number("factors", f) for f in document["factors"])
+    if not factors or min(factors) < 0:
+        raise ValueError(f"factors are {factors}")
+    return Season(**_numbers(Season, document), factors=factors)
+
+
+def _numbers(kind: type, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a dataclass that are numbers."""
+    skipped = ("source", "target", "system", "bursts", "season", "factors")
+    names = [f.name for f in fields(kind) if f.name not in skipped]
+    return {
+        name: None
+        if document[name] is None and name in _OPTIONAL
+        else _number(name, document[name])
+        for name in names
+    }
+
+
+def _number(name: str, value: Any) -> Any:
+    wanted = int if name in _WHOLE else (int, float)
+    if isinstance(value, bool) or not isinstance(value, wanted) or not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}, which is no such number")
+    return value
+
+
+def _text(document: Mapping[str, Any], name: str) -> str:
+    if not isinstance(document[name], str):
+        raise ValueError(f"{name} is {document[name]!r}, not a text")
+    return str(document[name])

@@ -58,7 +58,9 @@ def write_bursts(spark: SparkSession, graph: str, out: str) -> dict[str, list[Ra
     files = HadoopFiles(spark)
     found, slice_ms = compute_bursts(spark, graph)
     files.delete(out)
-    files.create_text(out, json.dumps(to_document(found, slice_ms), indent=1) + "\n")
+    files.create_text(
+        out, json.dumps(to_document(found, slice_ms), indent=1, allow_nan=False) + "\n"
+    )
     return found
 
 
@@ -68,9 +70,12 @@ def graph_slice_ms(files: HadoopFiles, graph: str) -> int:
 
 
 def _describer(grids: dict[str, np.ndarray], slice_ms: int) -> Any:
+    no_slices = np.array([], dtype=np.int64)
+
     def run(group: pa.Table) -> pa.Table:
         name, source, target, system = (group.column(c)[0].as_py() for c in _STREAM)
-        heard = grids[name]
+        # Lines of tasks may be lost where those of edges are not.
+        heard = np.union1d(grids.get(name, no_slices), group.column("slice").to_numpy())
         first = int(heard[0])
         rates = np.full((int(heard[-1]) - first) // slice_ms + 1, np.nan)
         rates[(heard - first) // slice_ms] = 0.0

@@ -40,7 +40,8 @@ class FollowStats:
     rows: int = 0
     windows: int = 0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=LATENCIES_KEPT))
-    """From the writing of a window's last line (the file's time) to the graph that has it."""
+    """From the last writing to a window's file, as the batch found it, to the graph that has it.
+    For a file that got several windows since the batch before, that is the newest one's."""
 
     def latency(self) -> dict[str, float] | None:
         if not self.latencies:
@@ -58,12 +59,15 @@ class Follower:
         publisher: Publisher | None = None,
         horizon_ms: int = DEFAULT_HORIZON_MS,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        listener: Callable[[list[LiveWindow]], None] = lambda windows: None,
     ) -> None:
+        """``listener`` hears of windows when the graph that has them is written."""
         self.out = out
         self.publisher = publisher
         self.graph = LiveGraph(horizon_ms)
         self.stats = FollowStats()
         self._now_ms = now_ms
+        self._listener = listener
 
     def start(
         self, spark: SparkSession, logs: str, every: str = "1 second", begin: str = "latest"
@@ -88,15 +92,13 @@ class Follower:
         windows = self.graph.add(rows)
         if self.publisher:
             self.publisher.publish(windows)
-        self._note(windows)
         self.stats.batches += 1
         self.stats.rows += len(rows)
-        self._write(number)
-
-    def _note(self, windows: list[LiveWindow]) -> None:
-        now = self._now_ms()
         self.stats.windows += len(windows)
+        self._write(number)
+        now = self._now_ms()
         self.stats.latencies.extend(now - w.appended_ms for w in windows)
+        self._listener(windows)
 
     def _write(self, batch: int) -> None:
         document: dict[str, Any] = {

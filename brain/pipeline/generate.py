@@ -161,7 +161,7 @@ class LogWriter:
             for window in range(self.shape.windows):
                 if window in moves:
                     self._move(window, moves[window])
-                self._window(window)
+                self.write_window(window)
         finally:
             for w in self.workers:
                 if w.out:
@@ -180,7 +180,7 @@ class LogWriter:
                 w.node, w.port, restarted, w.generation + 1, quiet_until=window + move.gap
             )
 
-    def _window(self, window: int) -> None:
+    def write_window(self, window: int) -> None:
         seconds = self.shape.window_ms / 1000
         factor = self.shape.burst[window % len(self.shape.burst)]
         tuples = self.rng.poisson(self.rate * seconds * factor)

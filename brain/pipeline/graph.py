@@ -18,6 +18,7 @@ import json
 from typing import TYPE_CHECKING
 
 from brain.errors import BadInput
+from brain.pipeline.graph_schema import FORMAT_VERSION, in_form
 from brain.pipeline.graph_totals import executor_slices, node_slices, slice_of, traffic_slices
 from brain.pipeline.hadoop import HadoopFiles
 from brain.pipeline.store import Selection, Store
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 DEFAULT_SLICE_MS = 60_000
-FORMAT_VERSION = 1
 FOREVER = 1 << 62
 TABLES = ("tasks", "edges", "executors", "nodes", "traffic")
 
@@ -52,6 +52,7 @@ def write_graph(
     rows: dict[str, int] = {}
 
     def keep(name: str, frame: DataFrame) -> DataFrame:
+        frame = in_form(name, frame)
         writer = frame.coalesce(spark.sparkContext.defaultParallelism).write
         if name != "nodes":
             writer = writer.partitionBy("topology")

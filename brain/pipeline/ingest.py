@@ -45,7 +45,8 @@ class IngestReport:
     shrunk: tuple[str, ...]
     """Files that are shorter than what was read of them before: they were rewritten."""
     damaged: tuple[str, ...]
-    """Compressed files that end in the middle, with what the reader said."""
+    """Files that could not be read to their end, with what the reader said: compressed ones that
+    end in the middle, those rolled away since they were listed, those we may not read."""
     ahead: tuple[tuple[str, int], ...]
     """Files whose windows end after the file was last written: the node's clock is ahead (ms)."""
     back_steps: int

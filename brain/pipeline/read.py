@@ -44,7 +44,13 @@ def read_local(groups: Sequence[Sequence[Piece]]) -> Callable[..., Iterator[pa.R
         for batch in batches:
             for group in batch.column(0).to_pylist():
                 for piece in groups[group]:
-                    with open(piece.path, "rb") as f:
+                    try:
+                        f = open(piece.path, "rb")  # noqa: SIM115 closed below
+                    except OSError as e:
+                        # Rolled away since it was listed, or not ours to read: the others go on.
+                        yield _reached(piece, f"{type(e).__name__}: {e.strerror}")
+                        continue
+                    with f:
                         yield from read_piece(piece, f)
 
     return run
@@ -135,6 +141,19 @@ def _bad_rows(piece: Piece, block: Block) -> Iterator[pa.RecordBatch]:
         for b in block.bad
     ]
     yield from as_rows(pa.Table.from_pylist(rows, schema=ROW)).to_batches()
+
+
+def _reached(piece: Piece, error: str) -> pa.RecordBatch:
+    """A file of which nothing new was read."""
+    nothing = dict.fromkeys(("good", "corrupt", "blank", "ahead_ms", "back_steps"), 0)
+    return _row(
+        piece,
+        offset=piece.offset,
+        line=piece.line,
+        error=error,
+        last_end=piece.last_end,
+        **nothing,
+    )
 
 
 def _row(piece: Piece, **values: object) -> pa.RecordBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER = "local[*]"
+CODE_ARCHIVE = "stormbrain-code.zip"
 
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
@@ -111,7 +113,7 @@ def _start(
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(app)
-    local = not submitted and (master or DEFAULT_MASTER).startswith("local")
+    local = not submitted and runs_in_process(master or DEFAULT_MASTER)
     if not submitted or master:
         builder = builder.master(master or DEFAULT_MASTER)
     options = dict(SETTINGS)
@@ -134,9 +136,14 @@ def _start(
                 "run again with --verbose to see all that Spark says",
             ) from e
     spark.sparkContext.setLogLevel("INFO" if verbose else "OFF")
-    if not local:
+    if not runs_in_process(spark.sparkContext.master):
         _ship_code(spark)
     return spark
+
+
+def runs_in_process(master: str) -> bool:
+    """Whether executors are threads of the driver; ``local-cluster`` has processes of their own."""
+    return master == "local" or master.startswith("local[")
 
 
 @contextlib.contextmanager
@@ -167,14 +174,18 @@ def _why(error: Exception, noise: IO[bytes] | None) -> str:
 
 
 def _ship_code(spark: SparkSession) -> None:
-    """Executors elsewhere need the parsing code; they bring Python and pyarrow themselves."""
+    """Executors elsewhere need the parsing code; they bring Python and pyarrow themselves.
+
+    They fetch the archive from the driver when their first task starts, so it stays until the end.
+    """
     root = Path(__file__).resolve().parent.parent
-    archive = Path(tempfile.mkdtemp(prefix="stormbrain-")) / "brain.zip"
+    directory = tempfile.mkdtemp(prefix="stormbrain-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    archive = Path(directory) / CODE_ARCHIVE
     with zipfile.ZipFile(archive, "w") as z:
         for path in [root / "__init__.py", root / "errors.py", *root.glob("pipeline/*.py")]:
             z.write(path, Path("brain") / path.relative_to(root))
     spark.sparkContext.addPyFile(str(archive))
-    shutil.rmtree(archive.parent, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from brain.algorithms.parts.score import score
 from brain.config import TopologySettings
-from brain.model import CommGraph, Options, Result
+from brain.model import Options, Result
 from brain.monitor.snapshot import TopologyView
 from brain.plans.plan import Cost, Plan
 from brain.policy.decision import Decision, Outcome, Situation, Trigger, judge, moves_between
 from brain.policy.problem_builder import BuiltProblem
-from brain.units import BYTES, TUPLES
+from brain.units import unit_of
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,6 @@ def assess(task: SolveTask, result: Result, decision_id: str, now_ms: int) -> tu
     return decision, plan
 
 
-def unit_of(graph: CommGraph) -> str:
-    """What the costs of this graph are measured in."""
-    return BYTES if (graph.weight != graph.tuples).any() else TUPLES
-
-
 def situation_of(task: SolveTask, result: Result) -> Situation:
     """What the result of a task is to be judged against."""
     problem, current = task.built.problem, task.built.current
@@ -97,7 +92,7 @@ def situation_of(task: SolveTask, result: Result) -> Situation:
     ]
     return Situation(
         before=score(problem, current, current),
-        running=bool(task.view.assignment) and task.view.fully_assigned,
+        running=bool(task.view.assignment),
         trouble=task.trouble,
         saved_tuples=crossing[0] - crossing[1],
         tuples=float(graph.tuples.sum()),

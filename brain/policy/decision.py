@@ -57,6 +57,8 @@ class Decision:
     seconds: float = 0.0
     observed_secs: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
+    inputs_digest: str | None = None
+    """SHA-256 of what it was made from: see brain/policy/replay.py."""
 
     @property
     def gain_percent(self) -> float | None:
@@ -109,7 +111,7 @@ def judge(situation: Situation, result: Result, settings: TopologySettings) -> t
         )
     if not situation.running:
         return Outcome.MOVE, (
-            f"first placement from what is known: inter-node traffic {cost(after)}"
+            f"first placement from what was learnt: inter-node traffic {cost(after)}"
         )
     if after.moved_executors == 0:
         return Outcome.STAY, "what runs is already the best placement found"

@@ -8,20 +8,34 @@ else what the topology requested.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brain.config import Settings, TopologySettings
 from brain.model import CommGraph, Node, Placement, Problem, Topology
+from brain.monitor.machines import MachineLoad
 from brain.monitor.snapshot import ClusterView, TopologyView
 from brain.monitor.traffic import Rates
 from brain.plans.plan import Executor, SlotId
-from brain.qos.space import CostSpace, NodeQos
 
 POINTS_PER_TUPLE = 0.001
 """CPU points assumed per tuple a second where no CPU was measured; only proportions matter."""
+
+
+class LoadRates(Protocol):
+    """What loads are worked out from: Rates, or only the tasks' part of them."""
+
+    @property
+    def task(self) -> NDArray[np.int32]: ...
+    @property
+    def cpu_points(self) -> NDArray[np.float64]: ...
+    @property
+    def executed(self) -> NDArray[np.float64]: ...
+    @property
+    def emitted(self) -> NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)
@@ -48,29 +62,28 @@ class BuiltProblem:
 def build_problem(
     view: ClusterView,
     topology_id: str,
-    rates: Mapping[str, Rates],
+    rates: Mapping[str, LoadRates],
     settings: Settings,
     topology_settings: TopologySettings,
-    quality: Mapping[str, NodeQos] | None = None,
+    machines: Mapping[str, MachineLoad] | None = None,
 ) -> BuiltProblem:
     """``rates`` are by topology id; a topology without any counts with its requests.
 
-    ``quality`` is what agents say of their nodes: with it the problem has latencies.
+    Those of the topology itself are Rates, with its edges. ``machines`` say what else runs there.
     """
     topologies = sorted(view.topologies.values(), key=lambda t: t.id != topology_id)
     loads = [executor_loads(t, rates.get(t.id)) for t in topologies]
-    nodes = _nodes(view, settings, topology_settings, topologies, loads)
+    room = _room(view, machines or {}, topologies, loads, settings)
+    nodes = _nodes(view, settings, topology_settings, topologies, loads, room)
     host_ids = _host_ids(view)
     models = tuple(
         _topology(t, load, settings, topology_settings if t.id == topology_id else None, host_ids)
         for t, load in zip(topologies, loads, strict=True)
     )
-    graph = _graph(topologies[0], rates.get(topology_id), sum(len(m) for m in models))
-    latency = None
-    if quality and topology_settings["algorithm"].startswith(("qos", "auto")):
-        nodes = _with_quality(nodes, quality, _burnt(topologies, loads))
-        latency = _latency(nodes, quality)
-    problem = Problem(nodes, models, graph, latency)
+    own = rates.get(topology_id)
+    measured = own if isinstance(own, Rates) else None
+    graph = _graph(topologies[0], measured, sum(len(m) for m in models))
+    problem = Problem(nodes, models, graph)
     current = np.full(len(problem), -1, dtype=np.int32)
     row = 0
     for t in topologies:
@@ -88,6 +101,7 @@ def _nodes(
     own: TopologySettings,
     topologies: list[TopologyView],
     loads: list[NDArray[np.float64]],
+    room: Mapping[str, float],
 ) -> tuple[Node, ...]:
     """Nodes with the CPU that may be planned: headroom, and no far from the fair share."""
     supervisors = sorted(view.supervisors.values(), key=lambda s: s.id)
@@ -99,7 +113,7 @@ def _nodes(
     all_capacity = sum(capacity[s.id] for s in usable) or 1.0
     factor = own["balance.factor"]
     largest = float(loads[0].max()) if len(loads[0]) else 0.0
-    others = _load_of_others(topologies, loads)
+    others = _load_of_nodes(topologies[1:], loads[1:])
     headroom = settings["cpu.headroom.percent"] / 100.0
     nodes = []
     for s in supervisors:
@@ -107,6 +121,7 @@ def _nodes(
         if factor > 0:
             fair = total * capacity[s.id] / all_capacity
             limit = min(limit, factor * fair + largest)
+        limit = min(limit, room.get(s.id, np.inf))
         # What the others burn already cannot be planned away; the limit must not be below it.
         limit = max(limit, others.get(s.id, 0.0))
         nodes.append(
@@ -123,38 +138,35 @@ def _nodes(
     return tuple(nodes)
 
 
-def _with_quality(
-    nodes: tuple[Node, ...], quality: Mapping[str, NodeQos], burnt: Mapping[str, float]
-) -> tuple[Node, ...]:
-    """Utilisation by what is not in the problem, and availability, where agents tell them."""
-    return tuple(
-        n
-        if (q := quality.get(n.id)) is None
-        else replace(
-            n,
-            utilisation=min(1.0, max(0.0, q.utilisation - burnt.get(n.id, 0.0) / q.cpu_points)),
-            availability=q.availability,
-        )
-        for n in nodes
-    )
+def _room(
+    view: ClusterView,
+    machines: Mapping[str, MachineLoad],
+    topologies: list[TopologyView],
+    loads: list[NDArray[np.float64]],
+    settings: Settings,
+) -> dict[str, float]:
+    """CPU that executors may have on a node beside the other processes of its machine.
+
+    What a machine has left is split among its nodes by their capacities. Only said where there are
+    machines to choose between.
+    """
+    if len(machines) < 2:
+        return {}
+    own = _load_of_nodes(topologies, loads)
+    share = settings["cpu.headroom.percent"] / 100.0
+    room = {}
+    for m in machines.values():
+        foreign = max(0.0, m.cpu_points - sum(own.get(n, 0.0) for n in m.nodes))
+        left = max(0.0, m.capacity_points * share - foreign)
+        weight = {n: view.supervisors[n].cpu or 1.0 for n in m.nodes if n in view.supervisors}
+        for node, w in weight.items():
+            room[node] = left * w / sum(weight.values())
+    return room
 
 
-def _latency(nodes: tuple[Node, ...], quality: Mapping[str, NodeQos]) -> NDArray[np.float64] | None:
-    """Round-trip times by the agents' coordinates; a node without an agent is far from all."""
-    known = CostSpace([quality[n.id] for n in nodes if n.id in quality])
-    if len(known.nodes) < 2:
-        return None
-    return np.array([[known.rtt_ms(a.id, b.id) for b in nodes] for a in nodes])
-
-
-def _load_of_others(
+def _load_of_nodes(
     topologies: list[TopologyView], loads: list[NDArray[np.float64]]
 ) -> dict[str, float]:
-    return _burnt(topologies[1:], loads[1:])
-
-
-def _burnt(topologies: list[TopologyView], loads: list[NDArray[np.float64]]) -> dict[str, float]:
-    """CPU points by node."""
     burnt: dict[str, float] = {}
     for t, load in zip(topologies, loads, strict=True):
         for executor, points in zip(t.executors, load, strict=True):
@@ -164,20 +176,16 @@ def _burnt(topologies: list[TopologyView], loads: list[NDArray[np.float64]]) -> 
     return burnt
 
 
-def executor_loads(t: TopologyView, rates: Rates | None) -> NDArray[np.float64]:
+def executor_loads(t: TopologyView, rates: LoadRates | None) -> NDArray[np.float64]:
     """CPU points per executor."""
     if rates is not None and len(rates.task):
-        per_task = dict(zip(rates.task.tolist(), rates.cpu_points.tolist(), strict=True))
-        if not any(per_task.values()):
-            handled = (rates.executed + rates.emitted) * POINTS_PER_TUPLE
-            per_task = dict(zip(rates.task.tolist(), handled.tolist(), strict=True))
-        if any(per_task.values()):
-            return np.array(
-                [
-                    sum(per_task.get(task, 0.0) for task in range(start, end + 1))
-                    for start, end in t.executors
-                ]
-            )
+        points = rates.cpu_points
+        if not points.any():
+            points = (rates.executed + rates.emitted) * POINTS_PER_TUPLE
+        rows = _rows(t.task_rows, rates.task)
+        known = rows >= 0
+        if points[known].any():
+            return np.bincount(rows[known], points[known], len(t.executors)).astype(np.float64)
     requested = {c.id: c.cpu for c in t.components.values()}
     return np.array([requested.get(c) or 0.0 for c in t.executors.values()])
 
@@ -215,15 +223,6 @@ def _topology(
             tuple(c for c in group if c in number) for group in (own["colocate"] if own else ())
         ),
         frozen=own is None,
-        # What others say does not change, so only the own streams are of use.
-        streams=()
-        if own is None
-        else tuple(
-            (source, c.id, grouping.replace("-", "_"))
-            for c in t.components.values()
-            for source, _, grouping in c.inputs
-            if source in number and c.id in number
-        ),
     )
 
 
@@ -239,7 +238,7 @@ def _graph(t: TopologyView, measured: Rates | None, executors: int) -> CommGraph
     """Traffic of the movable topology only: what the others say does not change."""
     if measured is None or not len(measured.source):
         return CommGraph.empty(executors)
-    row_of = task_rows(t)
+    row_of = t.task_rows
     source, target = _rows(row_of, measured.source), _rows(row_of, measured.target)
     known = (source >= 0) & (target >= 0)
     tuples, size = measured.tuples[known], measured.bytes[known]
@@ -256,13 +255,4 @@ def _rows(row_of: NDArray[np.int64], tasks: NDArray[np.int32]) -> NDArray[np.int
     inside = (tasks >= 0) & (tasks < len(row_of))
     rows = np.full(len(tasks), -1, dtype=np.int64)
     rows[inside] = row_of[tasks[inside]]
-    return rows
-
-
-def task_rows(t: TopologyView) -> NDArray[np.int64]:
-    """Task id → row of its executor, -1 for ids that are not in the topology."""
-    last = max((end for _, end in t.executors), default=-1)
-    rows = np.full(last + 1, -1, dtype=np.int64)
-    for row, (start, end) in enumerate(t.executors):
-        rows[start : end + 1] = row
     return rows

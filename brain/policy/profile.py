@@ -15,7 +15,7 @@ import numpy as np
 from brain.errors import BadInput
 from brain.monitor.snapshot import TopologyView
 from brain.monitor.traffic import Rates
-from brain.policy.problem_builder import executor_loads, task_rows
+from brain.policy.problem_builder import executor_loads
 
 FORMAT = 1
 
@@ -97,7 +97,7 @@ def shape_of(
 
 def learn(view: TopologyView, rates: Rates, now_ms: int) -> Profile:
     """The profile of what was measured."""
-    rows = task_rows(view)
+    rows = view.task_rows
     known = (
         (rates.source >= 0)
         & (rates.target >= 0)

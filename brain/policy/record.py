@@ -13,10 +13,6 @@ from brain.policy.decision import Decision, Trigger
 from brain.policy.profile import Profile
 from brain.policy.stability import Stability
 
-BY_AGENTS = "qos-distributed"
-"""The algorithm of topologies that agents place: the brain only bootstraps them."""
-BOOTSTRAP = "qos-bootstrap"
-
 
 class PlanState(StrEnum):
     PENDING = "pending"
@@ -56,6 +52,10 @@ class TopologyRecord:
         old, self.view = self.view, view
         if view.assignment != old.assignment:
             self.changed_ms, self.complete_ms = now_ms, None
+        if view.executor_hash != old.executor_hash:
+            self.event = Trigger("rebalance", "storm rebalance has changed its executors")
+        elif old.assignment and not view.assignment:
+            self.event = Trigger("rebalance", "storm rebalance was asked: all was unassigned")
         if self.plan is None:
             return None
         plan = self.plan.plan
@@ -72,20 +72,6 @@ class TopologyRecord:
         if self.plan_state is PlanState.PENDING and not self.usable(cluster):
             return "a slot of it is gone or taken"
         return None
-
-    @property
-    def of_agents(self) -> bool:
-        """Whether agents beside the supervisors own this topology's plan once it runs whole."""
-        return bool(self.settings["algorithm"] == BY_AGENTS)
-
-    @property
-    def to_bootstrap(self) -> bool:
-        """Whether executors of agents' topology have no place, and none was looked for since."""
-        return (
-            self.of_agents
-            and not self.view.fully_assigned
-            and (self.computed_ms is None or self.computed_ms < self.changed_ms)
-        )
 
     def _came_into_force(self, old: TopologyView, now_ms: int) -> None:
         assert self.plan is not None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from brain.algorithms import registry
@@ -20,11 +22,17 @@ from brain.problems.writer import problem_to_dict
 FORMAT = 1
 
 
-def to_document(task: SolveTask, result: Result, decision: Decision) -> dict[str, Any]:
-    """Everything that is needed to make the decision again, in plain JSON values."""
-    return {
-        "format": FORMAT,
-        "decision": decision.to_json(),
+INPUTS = ("problem", "algorithm", "options", "settings", "situation", "result")
+
+
+def to_document(
+    task: SolveTask, result: Result, decision: Decision
+) -> tuple[Decision, dict[str, Any]]:
+    """Everything that is needed to make the decision again, in plain JSON values.
+
+    The decision is handed back with the digest of its inputs.
+    """
+    inputs: dict[str, Any] = {
         "problem": problem_to_dict(task.built.problem, task.built.current),
         "algorithm": task.algorithm,
         "options": {**asdict(task.options), "params": dict(task.options.params)},
@@ -37,6 +45,15 @@ def to_document(task: SolveTask, result: Result, decision: Decision) -> dict[str
             "placement": placement_to_dict(task.built.problem, result.placement),
         },
     }
+    decision = replace(decision, inputs_digest=digest_of(inputs))
+    return decision, {"format": FORMAT, "decision": decision.to_json(), **inputs}
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """SHA-256 over the inputs in a document, as JSON with sorted keys."""
+    inputs = {k: document[k] for k in INPUTS}
+    text = json.dumps(inputs, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -47,10 +64,12 @@ class Replay:
     again: tuple[str, str]
     solved: Result | None
     same_placement: bool | None
+    inputs_intact: bool | None
+    """Whether the inputs are those that the decision was made from; None if it has no digest."""
 
     @property
     def same(self) -> bool:
-        return self.recorded == self.again
+        return self.recorded == self.again and self.inputs_intact is not False
 
 
 def replay(document: Mapping[str, Any], solve: bool = False) -> Replay:
@@ -73,7 +92,9 @@ def replay(document: Mapping[str, Any], solve: bool = False) -> Replay:
     if solve:
         solved = registry.run(algorithm, problem, current, options)
         same_placement = bool((solved.placement.slot == result.placement.slot).all())
-    return Replay(recorded, (str(outcome), reason), solved, same_placement)
+    known = decision.get("inputs_digest")
+    intact = None if known is None else digest_of(document) == known
+    return Replay(recorded, (str(outcome), reason), solved, same_placement, intact)
 
 
 def _situation(value: Mapping[str, Any]) -> Situation:

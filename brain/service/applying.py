@@ -12,6 +12,7 @@ from brain.plans.plan import Executor, Plan, SlotId
 from brain.plans.store import PlanConflict
 from brain.policy.decision import Decision, Outcome, Trigger, moves_between
 from brain.policy.record import PlanState, TopologyRecord
+from brain.policy.replay import to_document
 from brain.service.arguments import Arguments
 from brain.service.drafts import Drafted, Drafts
 from brain.service.inside import Inside
@@ -61,6 +62,11 @@ class Applier:
         with self._inside.lock:
             record.last_decision = decision
         self._inside.decisions.append(decision)
+        if (
+            drafted.inputs is not None
+        ):  # with the brain's own verdict, which an operator may overrule
+            _, document = to_document(*drafted.inputs, drafted.decision)
+            self._inside.decisions.keep_inputs(decision, document)
         return {
             "topology_id": topology_id,
             "epoch": plan.epoch,

@@ -110,7 +110,7 @@ class DecisionLog:
         if isinstance(moves, list | tuple) and len(moves) > MAX_MOVES_IN_ZOOKEEPER:
             brief["moves"] = list(moves[:MAX_MOVES_IN_ZOOKEEPER])
             brief["moves_left_out"] = len(moves) - MAX_MOVES_IN_ZOOKEEPER
-        kept = [*read_decisions(self._zk, self._root, topology_id), brief][-KEPT_IN_ZOOKEEPER:]
+        kept = _with(read_decisions(self._zk, self._root, topology_id), brief)
         data = json.dumps(kept, default=str).encode()
         while len(data) > 512 * 1024 and len(kept) > 1:
             kept = kept[1:]
@@ -119,6 +119,19 @@ class DecisionLog:
             self._zk.set(path, data)
         else:
             self._zk.create(path, data, makepath=True)
+
+
+def _with(kept: list[dict[str, object]], new: dict[str, object]) -> list[dict[str, object]]:
+    """The latest decisions and a new one. One that only repeats the last takes its place, so that
+    an hour without news does not push out what led to it."""
+    last = kept[-1] if kept else {}
+    if new["outcome"] == "stay" and all(
+        last.get(k) == new[k] for k in ("outcome", "reason", "algorithm", "mode")
+    ):
+        again = last.get("repeated")
+        new = {**new, "repeated": (again if isinstance(again, int) else 0) + 1}
+        kept = kept[:-1]
+    return [*kept, new][-KEPT_IN_ZOOKEEPER:]
 
 
 def read_decisions(client: KazooClient, path: str, topology_id: str) -> list[dict[str, object]]:

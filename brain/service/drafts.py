@@ -23,12 +23,13 @@ from brain.explain.whatif import Change, changed_rates, changed_view
 from brain.idl import wire
 from brain.model import Options, Result, Score, Status
 from brain.plans.plan import Executor, Plan, SlotId
-from brain.policy.computation import SolveTask, unit_of
+from brain.policy.computation import SolveTask
 from brain.policy.decision import Decision, Trigger, gain_percent, moves_between
 from brain.policy.problem_builder import BuiltProblem, build_problem
 from brain.service.arguments import Arguments
 from brain.service.inside import Inside
 from brain.service.solver import Solver, SolverFailed
+from brain.units import unit_of
 
 KEPT = 64
 KEPT_SECS = 3600.0
@@ -48,6 +49,8 @@ class Drafted:
     decision: Decision
     base: Mapping[Executor, SlotId]
     made_at: float
+    inputs: tuple[SolveTask, Result] | None = None
+    """What it was computed from, for `stormbrain replay`; None of a proposal, whose file exists."""
 
 
 class Drafts:
@@ -105,6 +108,7 @@ class Drafts:
             now_ms = inside.clock.now_ms()
             task = inside.core.prepare(record.view.id, Trigger("what-if", str(change)), now_ms)
             rates = {t: inside.core.rates(t, now_ms) for t in inside.core.records}
+            machines = inside.core.machine_loads(now_ms)
             waiting = inside.core.waiting(record, now_ms)
         if task is None or view is None:
             raise nothing_measured(name, waiting)
@@ -119,6 +123,7 @@ class Drafts:
             changed_rates(rates, task.topology_id, change.rate),
             inside.settings,
             task.settings,
+            machines,
         )
         result = self._solve(task.algorithm, built, task.options)
         return _compared(task, change, built, result, then.topologies[task.topology_id].assignment)
@@ -166,10 +171,11 @@ class Drafts:
         digest = None
         if why_not is None:
             kept = replace(decision, moves=moves, restarts=restarts)
-            digest = self._keep(plan, kept, base)
+            digest = self._keep(plan, kept, base, (task, result))
         return {
             **_costs(decision.before, result),
             "unit": unit_of(task.built.problem.graph),
+            "hosts": hosts_of(task.built),
             "digest": digest,
             "why_not_applicable": why_not,
             "kept_secs": KEPT_SECS,
@@ -188,10 +194,16 @@ class Drafts:
             "placement": _slots(plan.executors),
         }
 
-    def _keep(self, plan: Plan, decision: Decision, base: Mapping[Executor, SlotId]) -> str:
+    def _keep(
+        self,
+        plan: Plan,
+        decision: Decision,
+        base: Mapping[Executor, SlotId],
+        inputs: tuple[SolveTask, Result],
+    ) -> str:
         digest = draft_digest(plan, base)
         with self._keeping:
-            self._kept[digest] = Drafted(digest, plan, decision, base, time.monotonic())
+            self._kept[digest] = Drafted(digest, plan, decision, base, time.monotonic(), inputs)
             self._kept.move_to_end(digest)
             self._forget_old()
         return digest
@@ -304,6 +316,7 @@ def _compared(
     return {
         **_costs(score(built.problem, built.current, built.current), result),
         "unit": unit_of(built.problem.graph),
+        "hosts": {**hosts_of(task.built), **hosts_of(built)},
         "change": str(change),
         "topology_id": task.topology_id,
         "topology_name": task.view.name,
@@ -319,6 +332,11 @@ def _compared(
         "current": _slots(base),
         "placement": _slots(planned),
     }
+
+
+def hosts_of(built: BuiltProblem) -> dict[str, str]:
+    """Supervisor id → host: ids are for programs, hosts for people."""
+    return {n.id: n.host or n.id for n in built.problem.nodes}
 
 
 def _slots(placed: Mapping[Executor, SlotId]) -> dict[str, list[Any]]:

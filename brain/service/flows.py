@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from brain.monitor.snapshot import TopologyView
 from brain.monitor.traffic import Rates
-from brain.policy.problem_builder import task_rows
 
 NOWHERE = -1
 
@@ -43,7 +42,7 @@ class ExecutorEdges:
 
 def flow_of(view: TopologyView, rates: Rates) -> Flow:
     """``tuples`` are the topology's own; bytes are of all streams, since all of them cost."""
-    executor = task_rows(view)
+    executor = view.task_rows
     node = _nodes(view)
     source, target = _rows(executor, rates.source), _rows(executor, rates.target)
     known = (source != NOWHERE) & (target != NOWHERE)
@@ -68,7 +67,7 @@ def flow_of(view: TopologyView, rates: Rates) -> Flow:
 
 
 def executor_edges(view: TopologyView, rates: Rates, limit: int) -> ExecutorEdges:
-    executor = task_rows(view)
+    executor = view.task_rows
     source, target = _rows(executor, rates.source), _rows(executor, rates.target)
     known = (source != NOWHERE) & (target != NOWHERE) & (source != target)
     n = len(view.executors)
@@ -91,7 +90,7 @@ def executor_edges(view: TopologyView, rates: Rates, limit: int) -> ExecutorEdge
 
 def cpu_by_executor(view: TopologyView, rates: Rates) -> NDArray[np.float64]:
     """Measured CPU points of each executor, in the view's order."""
-    rows = _rows(task_rows(view), rates.task)
+    rows = _rows(view.task_rows, rates.task)
     known = rows != NOWHERE
     return np.bincount(
         rows[known], weights=rates.cpu_points[known], minlength=len(view.executors)

@@ -25,17 +25,16 @@ from kazoo.exceptions import KazooException
 from brain.errors import BadInput, StormbrainError
 from brain.explain.topology import explain_executor, explain_topology, find_executors
 from brain.idl import wire
-from brain.policy.computation import unit_of
 from brain.policy.decision import Trigger
 from brain.problems.writer import problem_to_dict
 from brain.service.applying import Applier
 from brain.service.arguments import Arguments, read_arguments
-from brain.service.drafts import Drafts, nothing_measured
+from brain.service.drafts import Drafts, hosts_of, nothing_measured
 from brain.service.inside import Inside
 from brain.service.json_text import json_text
 from brain.service.picture import brain_to_json, picture
 from brain.service.timeline import STEP_SECS, Timeline
-from brain.units import TUPLES
+from brain.units import TUPLES, unit_of
 
 log = logging.getLogger(__name__)
 
@@ -186,6 +185,7 @@ class Inspector:
         if task is None:
             raise nothing_measured(name, waiting)
         about["unit"] = unit_of(task.built.problem.graph)
+        about["hosts"] = hosts_of(task.built)
         return task.built, about
 
     # ------------------------------------------------------------ the observer

@@ -20,7 +20,6 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
 from brain import __version__
-from brain.agent.board import read_agents
 from brain.config import Settings
 from brain.core import BrainCore
 from brain.errors import BadInput, StormbrainError
@@ -33,6 +32,7 @@ from brain.plans.store import PlanConflict, PlanStore
 from brain.policy.computation import Draft, SolveTask
 from brain.policy.replay import to_document
 from brain.service.audit import PlanAudit
+from brain.service.burst_watch import BurstWatch
 from brain.service.clock import Clock
 from brain.service.decision_log import DecisionLog
 from brain.service.door import Door
@@ -46,7 +46,6 @@ from brain.service.tls import ServerTls, TlsFiles
 log = logging.getLogger(__name__)
 
 TICK_SECS = 0.5
-AGENTS_SECS = 20.0
 FIRST_PLACEMENT_SECS = 1.2
 """Of the shim's deadline (2 s by default), for topologies that are placed by their profile."""
 
@@ -89,6 +88,7 @@ class BrainRuntime:
         self.election = Election(client, root, self._leader_info, self._leadership_changed)
         self._audit = PlanAudit(self.store, self.core, self._lock)
         self._solver = Solver()
+        self._bursts = BurstWatch(settings["bursts.file"])
         self.inspector = Inspector(
             Inside(
                 self.core, self._lock, self._clock, self.store, self.election, self.decisions,
@@ -97,7 +97,6 @@ class BrainRuntime:
             away_after_secs,
         )  # fmt: skip
         self._wake = threading.Event()
-        self._agents_heard = -AGENTS_SECS
         self._stopping = threading.Event()
         self._sweep: set[str] = set()
         self._inherited: list[StoredPlan] | None = None
@@ -255,23 +254,16 @@ class BrainRuntime:
                 self.core.profiles.update(profiles)
         self._sweep_gone()
         self._audit.look(leadership)
-        self._hear_agents()
+        bursts = self._bursts.changed()
         with self._lock:
+            if bursts is not None:
+                self.core.take_bursts(bursts)
             tasks = self.core.due(self._clock.now_ms())
             learnt = self.core.learnt(self._clock.now_ms())
         for task in tasks:
             self._compute(task, leadership)
         for profile in learnt:
             self.profiles.write(profile)
-
-    def _hear_agents(self) -> None:
-        """What agents, if there are any, say of their nodes: now and then."""
-        if time.monotonic() - self._agents_heard < AGENTS_SECS:
-            return
-        self._agents_heard = time.monotonic()
-        quality = read_agents(self._zk, self._settings["zookeeper.root"])
-        with self._lock:
-            self.core.quality = quality
 
     def _compute(self, task: SolveTask, leadership: Leadership) -> None:
         built = task.built
@@ -291,8 +283,9 @@ class BrainRuntime:
             task.topology_id, decision.outcome, decision.mode, decision.algorithm,
             decision.seconds, decision.reason,
         )  # fmt: skip
+        decision, document = to_document(task, result, decision)
         self.decisions.append(decision)
-        self.decisions.keep_inputs(decision, to_document(task, result, decision))
+        self.decisions.keep_inputs(decision, document)
         if draft is not None:
             self._write(draft, leadership)
 

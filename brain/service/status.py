@@ -18,7 +18,7 @@ def status_of(
     for topology_id, record in sorted(core.records.items()):
         plan = record.plan
         decision = record.last_decision
-        rates = core.rates(topology_id, now_ms)
+        rates = core.rates_lately(topology_id, now_ms)
         topologies.append(
             wire.TopologyStatus(
                 topology_id=topology_id,

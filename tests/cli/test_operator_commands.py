@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,8 @@ def test_plan_shows_the_diff_and_a_digest(fed: FedBrain) -> None:
     assert f"stormbrain apply lines {answer['digest'][:12]}" in shown.out
     assert f"{len(answer['moves'])} executors move" in shown.out
     for move in answer["moves"]:
-        assert move["to_slot"] in shown.out
+        node, port = move["to_slot"].split(":")
+        assert f"{node}.example:{port}" in shown.out  # hosts, not supervisor ids
     assert "-100.0 %" in shown.out
 
 
@@ -90,6 +93,8 @@ def test_apply_then_history_tells_who_did_it(zookeeper: ZooKeeperServer, tmp_pat
         shown = ask(fed, "history", "lines")
         assert "operator" in shown.out
         assert ask(fed, "history", "lines", "--json").json[-1]["outcome"] == "move"
+        (file,) = (tmp_path / "decisions").glob("*.json.gz")
+        assert run("replay", str(file)).code == 0
     finally:
         fed.stop()
 
@@ -151,3 +156,16 @@ def test_replay_makes_a_recorded_decision_again(zookeeper: ZooKeeperServer, tmp_
     failed = run("replay", str(tmp_path / "nothing.json"))
     assert failed.error is not None
     assert "is not a decision file" in failed.error.message
+
+
+def test_without_zookeeper_there_is_one_line_and_a_hint() -> None:
+    """As a user sees it: what libraries log must not stand around it."""
+    command = Path(sys.executable).parent / "stormbrain"
+    done = subprocess.run(
+        [str(command), "status", "--zookeeper", "127.0.0.1:1"],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    told = done.stderr.splitlines()
+    assert [line.partition(":")[0] for line in told] == ["error", "hint"], done.stderr

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from brain.algorithms import registry
 from brain.dashboard.server import Dashboard
 from tests.dashboard.browser import WAIT_MS, open_browser, open_page
 from tests.harness.feed import FedBrain
@@ -145,6 +146,8 @@ def test_a_dry_run_shows_before_and_after_and_can_be_applied(browser: Any, serve
     with open_page(browser, served.url) as page:
         page.wait_for_selector("body[data-state=live]")
         page.click("#tab-plan")
+        offered = page.locator("#panel-plan select[name=algorithm] option")
+        assert offered.all_inner_texts() == ["as configured", *registry.names()]
         page.select_option("#panel-plan select[name=algorithm]", "metis")
         page.click("#panel-plan button.primary")
         page.wait_for_selector("#then .chip")

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from brain.errors import BadInput
 from brain.pipeline.generate import Cluster, Shape, spoil, word_count, write_logs
 from brain.pipeline.ingest import ingest
+from brain.pipeline.read import read_local
 from brain.pipeline.schema import KINDS, columns_of
 from brain.pipeline.store import Selection, Store
 from tests.pipeline.recompute import connect, rows
@@ -135,6 +136,29 @@ def test_a_gz_cut_short_keeps_what_it_has_and_says_so(
     mended = ingest(spark, [str(target)], str(store))
     assert mended.damaged == ()
     assert report.lines + mended.lines == lines == total(spark, store)
+
+
+def test_a_file_that_is_gone_or_closed_to_us_costs_no_other_file(
+    spark: SparkSession, logs: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_logs(logs, shape=Shape(windows=3))
+    gone, *others = sorted(logs.rglob("*.jsonl"))
+    expected = sum(len(p.read_bytes().splitlines()) for p in others)
+    text = gone.read_bytes()
+
+    def rolled_away(*args: object) -> object:
+        gone.unlink(missing_ok=True)  # between the listing and the reading
+        return read_local(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("brain.pipeline.ingest.read_local", rolled_away)
+    report = ingest(spark, [str(logs)], str(store))
+    assert report.lines == expected
+    (told,) = report.damaged
+    assert gone.name in told
+    assert "FileNotFoundError" in told
+    monkeypatch.undo()
+    gone.write_bytes(text)
+    assert ingest(spark, [str(logs)], str(store)).lines == len(text.splitlines())
 
 
 def test_one_percent_corrupt_lines_in_100_files_cost_no_good_line(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from brain.algorithms import registry
 from brain.config import Settings
 from brain.core import BrainCore
+from brain.idl import wire
 from brain.monitor.snapshot import read_snapshot
+from brain.pipeline.burst_stats import BurstFile, RateHistory, describe
 from brain.plans.plan import StoredPlan
 from brain.policy.computation import Draft
-from brain.policy.decision import Decision, Outcome
+from brain.policy.decision import Decision, Outcome, Trigger
 from brain.policy.profile import Profile
 from brain.policy.stability import Stability
 from tests.harness.wire import cluster_state, reports_of, supervisor, topology
@@ -39,6 +42,10 @@ class Simulation:
         self.decisions: list[Decision] = []
         self.moves: list[int] = []
         self.name = "lines-1-1"
+        self.busy: dict[str, float] = {}
+        """CPU points of all processes on a node's machine, where a worker reports that."""
+        self.machines: dict[str, str] = {}
+        """Machine of a node, if not its own."""
 
     def snapshot(self) -> list[str]:
         state = cluster_state(
@@ -55,9 +62,16 @@ class Simulation:
             loads = {t: cpu * 50 for t, cpu in self.cpu.items()}
             start = self.now - 5000
             for window in reports_of(self.name, self.sequence, start, rates, loads, self.slots):
+                window.node_load = self.machine_of(window.node)
                 self.core.on_report(window, self.now)
             self.sequence += 1
             self.decide()
+
+    def machine_of(self, node: str) -> Any:
+        if node not in self.busy:
+            return None
+        machine = self.machines.get(node, f"boot-{node}")
+        return wire.NodeLoad(4, 2500.0, self.busy[node], 8000.0, 4000.0, 0, 0, machine)
 
     def decide(self) -> None:
         for task in self.core.due(self.now):
@@ -98,6 +112,37 @@ def test_a_burst_moves_nothing() -> None:
     assert world.moves == []
 
 
+def history(target: str, rates: list[float]) -> RateHistory:
+    return describe("spout", target, False, np.array(rates), 10_000, 0, 100.0)
+
+
+def test_a_burst_as_long_as_the_pipeline_knows_them_moves_nothing() -> None:
+    past = [300.0] * 30 + [9000.0] * 2 + [300.0] * 30 + [9000.0] * 2  # bursts of 20 s
+    worlds = [Simulation(**{"observe.secs": 120}) for _ in range(2)]
+    worlds[0].core.take_bursts(BurstFile(10_000, {"lines": (history("bolt", past),)}))
+    for world in worlds:
+        world.run(150, LINES)
+        world.run(15, dict.fromkeys(CROSSED, 5000))
+        world.run(30, LINES)
+    assert worlds[0].moves == []
+    assert len(worlds[1].moves) == 1  # what lasts for three windows is believed by who knows less
+
+
+def test_a_placement_is_computed_for_the_season_to_come() -> None:
+    season = [300.0 if i % 12 < 6 else 30.0 for i in range(120)]  # a minute each
+    world = Simulation(**{"horizon.secs": 60})
+    world.core.take_bursts(BurstFile(10_000, {"lines": (history("bolt", season),)}))
+    world.now = 1_200_000  # a busy minute begins
+    world.run(55, LINES)
+    record = world.core.records[world.name]
+    measured = world.core.rates(world.name, world.now)
+    expected = record.traffic.expected(measured, world.now, 60_000)
+    assert float(expected.tuples.sum()) < 0.5 * float(measured.tuples.sum())
+    task = world.core.prepare(world.name, Trigger("gain", ""), world.now)
+    assert task is not None
+    assert float(task.built.problem.graph.tuples.sum()) < float(measured.tuples.sum())
+
+
 def test_alternating_load_settles() -> None:
     world = Simulation()
     for _ in range(30):  # each pattern lasts just long enough to be worth a move
@@ -134,6 +179,40 @@ def test_a_short_overload_moves_nothing() -> None:
     world.cpu = dict.fromkeys(range(1, 7), 5.0)
     world.run(120, LINES)
     assert world.moves == []
+
+
+def test_load_of_strangers_on_a_machine_drives_executors_away() -> None:
+    world = Simulation(**{"overload.secs": 20})
+    world.busy = {"n1": 30.0, "n2": 30.0, "n3": 30.0}
+    world.run(100, LINES)
+    assert world.moves == []
+    world.busy["n1"] = 395.0  # 10 of them ours
+    world.run(200, LINES)
+    assert len(world.moves) == 1
+    move = next(d for d in world.decisions if d.outcome is Outcome.MOVE)
+    assert "n1's machine burns 395 of 360" in move.reason
+    assert "n1" not in {slot[0] for slot in world.slots.values()}
+
+
+def test_a_short_load_of_strangers_moves_nothing() -> None:
+    world = Simulation(**{"overload.secs": 60})
+    world.busy = {"n1": 30.0, "n2": 30.0, "n3": 30.0}
+    world.run(100, LINES)
+    world.busy["n1"] = 395.0
+    world.run(20, LINES)
+    world.busy["n1"] = 30.0
+    world.run(300, LINES)
+    assert world.moves == []
+
+
+def test_where_all_nodes_share_one_machine_its_load_moves_nothing() -> None:
+    world = Simulation(**{"overload.secs": 20})
+    world.busy = {"n1": 400.0, "n2": 400.0, "n3": 400.0}
+    world.machines = dict.fromkeys(world.nodes, "boot-1")
+    world.run(300, LINES)
+    assert world.moves == []
+    (machine,) = world.core.machine_loads(world.now).values()
+    assert machine.cpu_points == pytest.approx(400.0)  # counted once, not three times
 
 
 def test_a_move_that_costs_more_than_it_saves_is_not_made() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from brain.cluster import processes
 from brain.cluster.redis import RedisUnavailable, ensure_redis
-from topologies.common.redis_store import connect
+from topologies.common.redis_store import RedisMissing, connect
 
 
 @pytest.mark.redis
@@ -36,3 +36,12 @@ def test_without_the_program_it_says_what_to_install(
     with pytest.raises(RedisUnavailable) as caught:
         ensure_redis(tmp_path)
     assert "apt-get install redis-server" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "127.0.0.1:6379", "redis://host:port"])
+def test_a_server_that_is_not_there_is_named_with_what_to_do(url: str) -> None:
+    with pytest.raises(RedisMissing) as caught:
+        connect(url)
+    assert url in str(caught.value)
+    assert "redis-server" in str(caught.value)
+    assert "redis_url" in str(caught.value)

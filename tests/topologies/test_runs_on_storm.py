@@ -3,6 +3,7 @@ scheduling, and when a plan of the brain moves the topology in mid-run."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from brain.submit.loading import load_topology_file
 from brain.submit.submission import Submitter, wait_until_gone, wait_until_up
 from tests.harness.storm import assignment
 from tests.harness.zookeeper import eventually
+from tests.topologies.recording import Recording
 from tests.topologies.runs import (
     RUNS,
     SEED,
@@ -96,6 +98,13 @@ def with_brain(
 
 
 @pytest.fixture(scope="module")
+def recording() -> Iterator[Recording]:
+    kept = Recording({(name, under) for name in RUNS for under in ("even", "plan")})
+    yield kept
+    kept.write()
+
+
+@pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
     with shared_redis() as url:
         yield url
@@ -152,7 +161,7 @@ def submitted(
             wait_until_gone(nimbus, name)
 
 
-def replace_in_mid_run(run: Running) -> None:
+def replace_in_mid_run(run: Running) -> dict[str, Any]:
     """Has the brain plan from what it measured, puts that plan in force while tuples flow, and
     waits until Storm has taken it over."""
     eventually(lambda: run.progress() > 30, PATIENCE_SECS, "the first acks")
@@ -185,6 +194,12 @@ def replace_in_mid_run(run: Running) -> None:
         lambda: assignment(run.cluster, run.topology_id) == planned, 60, "the plan to be in force"
     )
     assert not run.finished(), "the run was over too early to be disturbed"
+    return {
+        "moved_executors": len(drafted["moves"]),
+        "restarted_workers": len(drafted["restarts"]),
+        "inter_node_before": drafted["before"]["inter_node"],
+        "inter_node_planned": drafted["after"]["inter_node"],
+    }
 
 
 def _ask_brain(run: Running, question: str, arguments: dict[str, Any]) -> Any:
@@ -198,27 +213,29 @@ def storm_options(run: Run, redis_url: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", _all_runs(UNDISTURBED))
 def test_results_under_even(
-    name: str, cluster: LocalCluster, tmp_path: Path, redis_url: str
+    name: str, cluster: LocalCluster, tmp_path: Path, redis_url: str, recording: Recording
 ) -> None:
-    case = RUNS[name]
+    case, began = RUNS[name], time.monotonic()
     options = {**storm_options(case, redis_url), "rate": 0}
     with submitted(cluster, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
         eventually(run.finished, PATIENCE_SECS, f"{name} to be processed to its end")
         case.check(run.results)
         assert read_latency(run.results).count > 0
+        recording.add(name, "even", run.results, time.monotonic() - began)
 
 
 @pytest.mark.parametrize("name", _all_runs(MOVED))
 def test_results_under_a_replacement_in_mid_run(
-    name: str, with_brain: LocalCluster, tmp_path: Path, redis_url: str
+    name: str, with_brain: LocalCluster, tmp_path: Path, redis_url: str, recording: Recording
 ) -> None:
-    case = RUNS[name]
+    case, began = RUNS[name], time.monotonic()
     options = {**storm_options(case, redis_url), "timeout_seconds": LOST_AFTER_SECS}
     with submitted(with_brain, TOPOLOGIES / f"{name}.py", options, tmp_path) as run:
-        replace_in_mid_run(run)
+        moved = replace_in_mid_run(run)
         eventually(run.finished, PATIENCE_SECS, f"{name} to be processed to its end")
         case.check(run.results)
         assert run.restored() > 0, "no stateful task was restarted: nothing was moved"
+        recording.add(name, "plan", run.results, time.monotonic() - began, **moved)
 
 
 @pytest.mark.storm

@@ -5,7 +5,7 @@ import { Chart } from "./charts.js";
 import { showDecisions } from "./decisions.js";
 import { bytes, count, el, milliseconds, percent, seconds } from "./format.js";
 import { colours, describe, legend, Picture } from "./picture.js";
-import { planPanel, showExplanation, whatifPanel } from "./questions.js";
+import { offerAlgorithms, planPanel, showExplanation, whatifPanel } from "./questions.js";
 
 const EVERY_MS = 1000;
 const $ = (id) => document.getElementById(id);
@@ -66,7 +66,7 @@ function show(picture) {
   if (!own.timeline) return;  // details come with the next picture
   draw();
   for (const chart of charts) chart.update(own.timeline, own.moves);
-  showDecisions($("panel-decisions"), own);
+  showDecisions($("panel-decisions"), own, picture.nodes);
 }
 
 function tabsOfTopologies(all, own) {
@@ -191,7 +191,10 @@ async function tick() {
     const picture = await api.picture(topology()?.id);
     if (state.version && state.version !== picture.brain.version) location.reload();
     state.version = picture.brain.version;
-    if (!state.about.brain) state.about = await api.about();
+    if (!state.about.brain) {
+      state.about = await api.about();
+      offerAlgorithms(state.about.algorithms);
+    }
     show(picture);
   } catch (error) {
     failed(error);

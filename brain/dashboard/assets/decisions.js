@@ -4,8 +4,9 @@ import { bytes, clock, count, el, number, percent, table } from "./format.js";
 
 const opened = new Set();
 
-export function showDecisions(root, topology) {
-  const items = [...(topology.decisions || [])].reverse().map((d) => entry(d, topology.flow?.bytes ? bytes : perSecond));
+export function showDecisions(root, topology, nodes) {
+  const hosts = Object.fromEntries(nodes.map((n) => [n.id, n.host || n.id]));
+  const items = [...(topology.decisions || [])].reverse().map((d) => entry(d, topology.flow?.bytes ? bytes : perSecond, hosts));
   const waiting = topology.waiting ? el("p", { class: "note" }, `Now: ${topology.waiting}.`) : null;
   const errors = (topology.errors || []).map((e) => el("p", { class: "error" }, e));
   const list = items.length ? el("ol", { class: "decisions" }, ...items)
@@ -15,9 +16,9 @@ export function showDecisions(root, topology) {
 
 const perSecond = (tuples) => `${count(tuples)} tuples/s`;
 
-function entry(d, cost) {
+function entry(d, cost, hosts) {
   const more = el("details", { ontoggle: (event) => opened[event.target.open ? "add" : "delete"](d.id) },
-    el("summary", {}, "Candidates, moves and numbers"), ...numbers(d, cost), ...candidates(d.details, cost), ...moves(d));
+    el("summary", {}, "Candidates, moves and numbers"), ...numbers(d, cost), ...candidates(d.details, cost), ...moves(d, hosts));
   more.open = opened.has(d.id);
   return el("li", {},
     el("div", { class: "line" }, el("span", { class: `badge ${d.outcome}` }, d.outcome), el("time", {}, clock(d.time_ms)),
@@ -58,11 +59,18 @@ export function candidates(details, cost = bytes) {
     left > 0 ? el("p", { class: "note" }, `and ${left} that were worse`) : null].filter(Boolean);
 }
 
-export function moves(d) {
+/** host:port of a slot that the brain names by its supervisor's id. */
+function place(slot, hosts) {
+  if (!slot) return "–";
+  const at = slot.lastIndexOf(":");
+  return `${hosts[slot.slice(0, at)] ?? slot.slice(0, at)}${slot.slice(at)}`;
+}
+
+export function moves(d, hosts = d.hosts ?? {}) {
   if (!d.moves?.length) return [];
   const left = (d.moved ?? d.moves.length) - Math.min(d.moves.length, 40);
   return [el("h3", {}, "Moves"), table(["executor", "from", "to"],
-    d.moves.slice(0, 40).map((m) => [`${m.component} ${m.executor}`, m.from_slot ?? "–", m.to_slot])),
+    d.moves.slice(0, 40).map((m) => [`${m.component} ${m.executor}`, place(m.from_slot, hosts), place(m.to_slot, hosts)])),
   left > 0 ? el("p", { class: "note" }, `and ${left} more`) : null].filter(Boolean);
 }
 

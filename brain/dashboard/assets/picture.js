@@ -37,7 +37,7 @@ export class Picture {
     this.hovered = null;
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", "Nodes, workers and executors");
-    new ResizeObserver(() => this.draw()).observe(root);
+    new ResizeObserver(() => { this.centres = null; this.draw(); }).observe(root);
     root.addEventListener("keydown", (event) => this.#walk(event));
   }
 
@@ -56,6 +56,7 @@ export class Picture {
     }
     this.#loads();
     for (const [id, chip] of this.chips) chip.classList.toggle("chosen", id === model.chosen);
+    this.centres = null;
     this.draw();
   }
 
@@ -162,11 +163,26 @@ export class Picture {
         { duration: GLIDE_MS, easing: "ease-in-out" });
     }
     const until = performance.now() + GLIDE_MS + 50;
-    const follow = (time) => { this.draw(); if (time < until) requestAnimationFrame(follow); };
+    const follow = (time) => { this.centres = null; this.#paint(); if (time < until) requestAnimationFrame(follow); };
     requestAnimationFrame(follow);
   }
 
+  /** Once a frame at the most, however often it is asked for. */
   draw() {
+    if (this.asked) return;
+    this.asked = requestAnimationFrame(() => { this.asked = null; this.#paint(); });
+  }
+
+  /** Where the executors are: asking the browser costs a layout, so it is asked once a picture. */
+  #measure(box) {
+    this.centres ??= this.model.executors.map((e) => {
+      const r = this.chips.get(e.id)?.getBoundingClientRect();
+      return r ? [r.x - box.x + r.width / 2, r.y - box.y + r.height / 2] : null;
+    });
+    return this.centres;
+  }
+
+  #paint() {
     const model = this.model;
     const box = this.root.getBoundingClientRect();
     if (!model || !box.width) return;
@@ -178,10 +194,7 @@ export class Picture {
     const pen = this.canvas.getContext("2d");
     pen.setTransform(scale, 0, 0, scale, 0, 0);
     pen.clearRect(0, 0, box.width, box.height);
-    const centre = model.executors.map((e) => {
-      const r = this.chips.get(e.id)?.getBoundingClientRect();
-      return r ? [r.x - box.x + r.width / 2, r.y - box.y + r.height / 2] : null;
-    });
+    const centre = this.#measure(box);
     const style = getComputedStyle(document.documentElement);
     const inter = style.getPropertyValue("--inter").trim();
     const intra = style.getPropertyValue("--intra").trim();

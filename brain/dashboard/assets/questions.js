@@ -4,8 +4,6 @@ import * as api from "./api.js";
 import { candidates, moves, scores } from "./decisions.js";
 import { bytes, count, el, number, table } from "./format.js";
 
-const ALGORITHMS = ["", "auto", "exact", "localsearch", "metis", "ischeduler", "online", "offline", "tstorm", "rstorm", "even"];
-
 function busy(root, work) {
   const button = root.querySelector("button.primary");
   if (button) button.disabled = true;
@@ -34,7 +32,7 @@ function why(told) {
 }
 
 function ofTopology(told) {
-  const single = told.single_moves.map((m) => [`${m.component} ${m.executor}`, m.to, number(bytes(-m.change)), m.blocked_by[0] ?? "allowed"]);
+  const single = told.single_moves.map((m) => [`${m.component} ${m.executor}`, told.hosts[m.to] ?? m.to, number(bytes(-m.change)), m.blocked_by[0] ?? "allowed"]);
   return [el("p", { class: "note" }, "Choose an executor in the picture to see why it is where it is."),
     ...told.violations.map((v) => el("p", { class: "error" }, v)),
     el("h3", {}, "Heaviest traffic between nodes"),
@@ -46,7 +44,7 @@ function ofTopology(told) {
 function ofExecutor(told) {
   return told.executors.flatMap((e) => [
     el("h3", {}, `${e.component} ${e.executor}`),
-    el("p", {}, e.slot ? `runs on ${e.host ?? e.node}, slot ${e.slot}` : "is not placed"),
+    el("p", {}, e.slot ? `runs on ${e.host ?? e.node}, port ${e.slot.slice(e.slot.lastIndexOf(":") + 1)}` : "is not placed"),
     el("p", { class: "verdict" }, e.verdict),
     el("h3", {}, "Talks to"),
     table(["executor", "where", el("th", { class: "number" }, "tuples/s"), el("th", { class: "number" }, "cost")],
@@ -64,7 +62,16 @@ function field(label, input) {
 }
 
 function algorithms() {
-  return el("select", { name: "algorithm" }, ...ALGORITHMS.map((a) => el("option", { value: a }, a || "as configured")));
+  return el("select", { name: "algorithm" }, el("option", { value: "" }, "as configured"));
+}
+
+/** Fills in what the brain has, when it has told; a choice that was made stays. */
+export function offerAlgorithms(names) {
+  for (const select of document.querySelectorAll("select[name=algorithm]")) {
+    const chosen = select.value;
+    select.replaceChildren(select.firstChild, ...names.map((name) => el("option", { value: name }, name)));
+    select.value = chosen;
+  }
 }
 
 function values(form) {
