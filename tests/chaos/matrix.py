@@ -46,9 +46,18 @@ def page(rows: list[dict[str, Any]]) -> str:
         "| fault | expected | observed | recovered, s | | measured |",
         "|---|---|---|---:|---|---|",
     ]
+    copied = [row for row in rows if row.get("copied")]
+    if copied:
+        lines[1:1] = [
+            f"{len(copied)} rows, marked *, were not written by the run itself: its JSON was "
+            "deleted by mistake and they were copied back from the page that it had "
+            "printed. They were measured on an earlier state of the code. Faults of "
+            "`tests/chaos` that have no row have not been measured. `make chaos` replaces this.\n"
+        ]
     for row in rows:
         secs = "" if row["recovered_secs"] is None else f"{row['recovered_secs']:.1f}"
         observed = "; ".join(row["observed"])
-        cells = [row["fault"], row["expected"], observed, secs, row["outcome"], row["measured"]]
+        cells = [row["fault"], row["expected"], observed, secs, row["outcome"],
+                 row["measured"] + (" *" if row.get("copied") else "")]  # fmt: skip
         lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
     return "\n".join(lines) + "\n"
