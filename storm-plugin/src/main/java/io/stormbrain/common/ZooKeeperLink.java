@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.storm.Config;
 import org.apache.storm.shade.org.apache.curator.framework.CuratorFramework;
+import org.apache.storm.shade.org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
 import org.apache.storm.utils.CuratorUtils;
 import org.apache.storm.utils.ObjectReader;
@@ -62,6 +63,54 @@ public final class ZooKeeperLink implements AutoCloseable {
                 }
             }).forPath(path);
             return answer.get(Math.max(1, (end - System.nanoTime()) / 1_000_000), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new ZooKeeperAway("ZooKeeper did not answer in time for " + path, e);
+        } catch (ExecutionException e) {
+            throw new ZooKeeperAway("ZooKeeper: " + e.getCause().getMessage(), e.getCause());
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new ZooKeeperAway("ZooKeeper: " + e, e);
+        }
+    }
+
+    /**
+     * Writes a znode, making it and its parents if there are none.
+     *
+     * @throws ZooKeeperAway if it is not done in time; it may be done later all the same
+     */
+    public void write(String path, byte[] data, long timeoutMs) throws ZooKeeperAway, InterruptedException {
+        CuratorFramework client = connected(timeoutMs);
+        finish(path, timeoutMs, KeeperException.Code.OK,
+                callback -> client.create().orSetData().creatingParentsIfNeeded().inBackground(callback)
+                        .forPath(path, data));
+    }
+
+    /** Removes a znode, if there is one. */
+    public void delete(String path, long timeoutMs) throws ZooKeeperAway, InterruptedException {
+        CuratorFramework client = connected(timeoutMs);
+        finish(path, timeoutMs, KeeperException.Code.NONODE,
+                callback -> client.delete().inBackground(callback).forPath(path));
+    }
+
+    /** A change that is begun in the background with the callback that it is given. */
+    private interface Change {
+        void begin(BackgroundCallback callback) throws Exception;
+    }
+
+    private static void finish(String path, long timeoutMs, KeeperException.Code alsoFine, Change change)
+            throws ZooKeeperAway, InterruptedException {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        try {
+            change.begin((unused, event) -> {
+                KeeperException.Code code = KeeperException.Code.get(event.getResultCode());
+                if (code == KeeperException.Code.OK || code == alsoFine) {
+                    done.complete(null);
+                } else {
+                    done.completeExceptionally(KeeperException.create(code, path));
+                }
+            });
+            done.get(Math.max(1, timeoutMs), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             throw new ZooKeeperAway("ZooKeeper did not answer in time for " + path, e);
         } catch (ExecutionException e) {

@@ -34,7 +34,7 @@ public final class BrainScheduler implements IScheduler {
 
     /** Everything that prepare() builds. Storm makes schedulers with an empty constructor, hence not in ours. */
     private record Parts(BrainConfig config, Snapshot snapshot, BrainAsker asker, PlanShelf shelf, StatusBoard board,
-            SchedulerMetrics metrics, FallbackRunner fallback, ZooKeeperLink zookeeper) {
+            SchedulerMetrics metrics, FallbackRunner fallback, ZooKeeperLink zookeeper, StagePublisher stage) {
     }
 
     @Override
@@ -53,7 +53,8 @@ public final class BrainScheduler implements IScheduler {
                 new StatusBoard(),
                 new SchedulerMetrics(registry),
                 fallback,
-                zookeeper);
+                zookeeper,
+                new StagePublisher(zookeeper, config.zookeeperRoot()));
         connectInBackground(zookeeper);
         LOG.info("BrainScheduler is ready: {}", config);
     }
@@ -87,6 +88,7 @@ public final class BrainScheduler implements IScheduler {
         Round round = new Round(topologies, cluster, answer, p.shelf, p.board, p.metrics);
         round.applyPlans(deadline);
         round.runFallback(p.fallback);
+        p.stage.publish(topologies, cluster, round.rejectionsById());
         // Unanswered, the brain has not heard of the rejections before either.
         if (answer.answered() || toTell.isEmpty()) {
             toTell = round.rejections();
@@ -126,6 +128,7 @@ public final class BrainScheduler implements IScheduler {
         if (p != null) {
             p.asker.close();
             p.shelf.close();
+            p.stage.close();
             p.zookeeper.close();
             p.fallback.cleanup();
         }

@@ -2,6 +2,7 @@ package io.stormbrain.scheduler;
 
 import io.stormbrain.common.BrainConfig;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -71,9 +72,15 @@ final class FallbackRunner {
         FallbackView view = new FallbackView(cluster, topologyIds);
         scheduler.schedule(view.getTopologies(), view);
         Map<String, Map<ExecutorDetails, WorkerSlot>> wanted = new HashMap<>();
+        Set<WorkerSlot> taken = new HashSet<>();
+        view.getAssignments().values().forEach(assignment -> taken.addAll(assignment.getSlots()));
         for (String id : topologyIds) {
             SchedulerAssignment assignment = view.getAssignmentById(id);
-            wanted.put(id, assignment == null ? Map.of() : assignment.getExecutorToSlot());
+            Map<ExecutorDetails, WorkerSlot> placed = assignment == null ? Map.of() : assignment.getExecutorToSlot();
+            Map<ExecutorDetails, WorkerSlot> pinned =
+                    Pins.honoured(cluster.getTopologies().getById(id), cluster, placed, taken);
+            taken.addAll(pinned.values());
+            wanted.put(id, pinned);
         }
         // Whatever the scheduler did to others in its copy is dropped here; if it gave their slots away, this throws.
         new AssignmentApplier(cluster).apply(wanted);

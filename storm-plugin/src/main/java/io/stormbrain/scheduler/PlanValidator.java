@@ -66,7 +66,19 @@ final class PlanValidator {
         if (executors != null) {
             return new Verdict(null, executors);
         }
-        return judgeSlots(plan);
+        Verdict verdict = judgeSlots(plan);
+        return verdict.accepted() && madeFromAnother(topology, plan, verdict.placement())
+                ? reject(plan, Rejection.Code.OTHER_BASE, "it was made from another assignment than runs now")
+                : verdict;
+    }
+
+    /** Whoever names the assignment that a plan is for means no other; one that has come true is past asking. */
+    private boolean madeFromAnother(TopologyDetails topology, Plan plan, Map<ExecutorDetails, WorkerSlot> placement) {
+        if (!plan.isSetBased_on() || !cluster.getUnassignedExecutors(topology).isEmpty()) {
+            return false;
+        }
+        Map<ExecutorDetails, WorkerSlot> running = AgentOwned.running(cluster, topology.getId());
+        return !running.equals(placement) && !AgentOwned.digest(running).equalsIgnoreCase(plan.getBased_on());
     }
 
     private Rejection checkExecutors(TopologyDetails topology, Plan plan) {

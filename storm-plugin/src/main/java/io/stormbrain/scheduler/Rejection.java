@@ -12,6 +12,7 @@ record Rejection(String topologyId, long epoch, Code code, String message) {
         DEAD_SLOT("dead-slot"),
         SHARED_SLOT("shared-slot"),
         STALE_EPOCH("stale-epoch"),
+        OTHER_BASE("other-base"),
         DIGEST("digest"),
         UNREADABLE("unreadable"),
         UNREACHABLE("unreachable"),

@@ -21,6 +21,8 @@ import org.slf4j.LoggerFactory;
  *
  * <ol>
  * <li>A topology for which the brain named a plan gets that plan, if it passes every check; this may move it.
+ * <li>A topology that is placed by agents and runs whole gets the plan that they wrote, if it is newer than the last
+ * and made from what runs; whatever the brain says of it.
  * <li>Any other topology that runs whole stays where it is.
  * <li>One with executors to place gets its stored plan, else its last good one, else the fallback scheduler.
  * </ol>
@@ -55,6 +57,7 @@ final class Round {
     void applyPlans(Deadline deadline) {
         Map<String, Loaded> loaded = shelf.load(toLoad(), deadline);
         List<String> waiting = new ArrayList<>(new TreeSet<>(answer.refs().keySet()));
+        waiting.removeIf(this::ofAgents);
         // A slot that one topology leaves may be what another waits for, so go round while that helps.
         for (boolean progress = true; progress && !waiting.isEmpty(); ) {
             progress = waiting.removeIf(id -> applyNamed(answer.refs().get(id), loaded.get(id)));
@@ -63,7 +66,9 @@ final class Round {
         rejections.values().forEach(rejection -> metrics.planRejected());
         for (TopologyDetails topology : Snapshot.sortedById(topologies)) {
             String id = topology.getId();
-            if (!answer.refs().containsKey(id) || rejections.containsKey(id)) {
+            if (ofAgents(id)) {
+                applyAgents(topology, loaded.get(id));
+            } else if (!answer.refs().containsKey(id) || rejections.containsKey(id)) {
                 keepOrRestore(topology, loaded.get(id));
             }
         }
@@ -87,6 +92,11 @@ final class Round {
         });
     }
 
+    /** By topology id, for the agents. */
+    Map<String, Rejection> rejectionsById() {
+        return Map.copyOf(rejections);
+    }
+
     /** What was rejected, for the brain to learn with the next snapshot. */
     List<Rejection> rejections() {
         return List.copyOf(rejections.values());
@@ -96,11 +106,36 @@ final class Round {
         Set<String> ids = new TreeSet<>();
         for (TopologyDetails topology : topologies) {
             PlanRef ref = answer.refs().get(topology.getId());
-            if (ref == null ? !runsWhole(topology) : !shelf.has(ref)) {
+            if (ofAgents(topology.getId()) || (ref == null ? !runsWhole(topology) : !shelf.has(ref))) {
                 ids.add(topology.getId());
             }
         }
         return ids;
+    }
+
+    /** Whether agents decide about a topology now: it is theirs, and there is something to decide about. */
+    private boolean ofAgents(String id) {
+        TopologyDetails topology = topologies.getById(id);
+        return topology != null && AgentOwned.is(topology) && runsWhole(topology);
+    }
+
+    private void applyAgents(TopologyDetails topology, Loaded loaded) {
+        String id = topology.getId();
+        StoredPlan plan = loaded == null ? null : loaded.plan();
+        if (plan == null || plan.plan().getEpoch() <= shelf.lastEpoch(id)) {
+            keep(id, loaded != null && loaded.problem() != null ? "agents: plan not read, " + loaded.message()
+                    : "agents: no newer plan");
+            return;
+        }
+        Rejection rejection = apply(topology, plan, null, "in force");
+        if (rejection == null) {
+            return;
+        }
+        if (rejection.code() != Rejection.Code.OTHER_BASE) {
+            rejections.put(id, rejection);
+            metrics.planRejected();
+        }
+        keep(id, "agents: plan epoch " + rejection.epoch() + " rejected, " + rejection);
     }
 
     private boolean runsWhole(TopologyDetails topology) {

@@ -54,6 +54,11 @@ public final class TestZooKeeper implements AutoCloseable {
         return this;
     }
 
+    /** The data of a znode, or null. */
+    public byte[] read(String path) throws Exception {
+        return writer.checkExists().forPath(path) == null ? null : writer.getData().forPath(path);
+    }
+
     public TestZooKeeper delete(String path) throws Exception {
         writer.delete().forPath(path);
         return this;
