@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,7 +33,7 @@ from brain.policy.decision import (
 )
 from brain.policy.problem_builder import LoadRates, build_problem
 from brain.policy.profile import Profile, learn
-from brain.policy.record import PlanState, TopologyRecord
+from brain.policy.record import BOOTSTRAP, PlanState, TopologyRecord
 from brain.policy.triggers import due, measured_since_ms
 from brain.policy.trouble import (
     Overload,
@@ -42,6 +42,7 @@ from brain.policy.trouble import (
     node_loads,
     overloads,
 )
+from brain.qos.space import NodeQos
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,8 @@ class BrainCore:
     overload: OverloadWatch = field(default_factory=OverloadWatch)
     doubtful: set[str] = field(default_factory=set)
     """Topologies whose stored plan the shim could not make sense of: to be looked at."""
+    quality: Mapping[str, NodeQos] = field(default_factory=dict)
+    """What live agents say of their nodes, by supervisor id."""
     machines: Machines = field(default_factory=Machines)
     bursts: BurstFile | None = None
     _looked_ms: int = 0
@@ -117,6 +120,11 @@ class BrainCore:
             if topology.conf != record.view.conf:
                 self._new_settings(record, topology)
             why = record.observe(topology, view, now_ms)
+            if record.of_agents:
+                # What lies in ZooKeeper is the agents' from the moment that all of it runs.
+                if why or topology.fully_assigned:
+                    record.retire_plan()
+                continue
             if why:
                 log.info("%s: plan retired: %s", topology_id, why)
                 record.retire_plan()
@@ -164,7 +172,7 @@ class BrainCore:
         dropped = []
         for stored in plans:
             record = self.records.get(stored.plan.topology_id)
-            if record is None:
+            if record is None or record.of_agents:
                 continue
             if record.view.assignment == stored.plan.executors:
                 record.plan, record.plan_state = stored, PlanState.IN_FORCE
@@ -200,7 +208,7 @@ class BrainCore:
         own = self.rates(topology_id, now_ms)
         if not record.view.assignment and record.profile is not None:
             own = record.profile.to_rates(record.view)
-        if not own.measured:
+        if not own.measured and not record.to_bootstrap:
             return None
         if record.view.assignment:
             own = record.traffic.expected(own, now_ms, record.settings["horizon.secs"] * 1000)
@@ -210,7 +218,7 @@ class BrainCore:
         rates[topology_id] = own
         s = record.settings
         machines = self.machine_loads(now_ms)
-        built = build_problem(view, topology_id, rates, self.settings, s, machines)
+        built = build_problem(view, topology_id, rates, self.settings, s, machines, self.quality)
         overloaded = [str(o) for o in self._overloads(record, now_ms)]
         broken = broken_constraints(built)
         if broken and trigger.kind == "gain":
@@ -218,7 +226,7 @@ class BrainCore:
         return SolveTask(
             topology_id,
             trigger,
-            s["algorithm"],
+            BOOTSTRAP if record.of_agents else s["algorithm"],
             Options(s["theta.secs"], s["seed"], s["max.moves"], s["algorithm.params"]),
             built,
             s,
@@ -288,11 +296,17 @@ class BrainCore:
     def awaits_first_placement(self) -> bool:
         """Whether a topology without assignment could be placed by its profile, and is not yet."""
         return any(
-            not r.view.assignment
-            and r.profile is not None
-            and r.plan is None
+            r.plan is None
             and r.settings["mode"] == "auto"
-            and (r.busy or r.computed_ms is None)
+            and (
+                (r.of_agents and not r.view.fully_assigned and (r.busy or r.to_bootstrap))
+                or (
+                    not r.of_agents
+                    and not r.view.assignment
+                    and r.profile is not None
+                    and (r.busy or r.computed_ms is None)
+                )
+            )
             for r in self.records.values()
         )
 

@@ -29,6 +29,7 @@ COMMAND_MODULES = (
     "brain.cli.topologies",
     "brain.cli.data",
     "brain.cli.serve",
+    "brain.cli.agent",
     "brain.cli.status",
     "brain.cli.plan",
     "brain.cli.explain",

@@ -61,7 +61,7 @@ def _flag(value: Any) -> str | None:
 def _algorithm(value: Any) -> str | None:
     from brain.algorithms import registry  # needs the model, which needs no settings
 
-    return _one_of(*registry.names())(value)
+    return _one_of(*registry.names(), BY_AGENTS)(value)
 
 
 def _component_nodes(value: Any) -> str | None:
@@ -116,6 +116,8 @@ class Key:
 
 
 _C, _T = Scope.CLUSTER, Scope.TOPOLOGY
+BY_AGENTS = "qos-distributed"
+"""The algorithm of topologies that agents place: the brain only bootstraps them."""
 MODES = ("off", "dry-run", "advise", "auto")
 
 _ALL = (
@@ -333,7 +335,8 @@ _ALL = (
         "topology.brain.algorithm",
         "auto",
         "",
-        "Which algorithm places it (see `stormbrain solve --help`).",
+        "Which algorithm places it (see `stormbrain solve --help`); qos-distributed leaves it to "
+        "the agents beside the supervisors, after a first placement by qos-bootstrap.",
         _T,
         _algorithm,
     ),

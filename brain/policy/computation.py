@@ -92,7 +92,7 @@ def situation_of(task: SolveTask, result: Result) -> Situation:
     ]
     return Situation(
         before=score(problem, current, current),
-        running=bool(task.view.assignment),
+        running=bool(task.view.assignment) and task.view.fully_assigned,
         trouble=task.trouble,
         saved_tuples=crossing[0] - crossing[1],
         tuples=float(graph.tuples.sum()),

@@ -111,7 +111,7 @@ def judge(situation: Situation, result: Result, settings: TopologySettings) -> t
         )
     if not situation.running:
         return Outcome.MOVE, (
-            f"first placement from what was learnt: inter-node traffic {cost(after)}"
+            f"first placement from what is known: inter-node traffic {cost(after)}"
         )
     if after.moved_executors == 0:
         return Outcome.STAY, "what runs is already the best placement found"

@@ -20,6 +20,8 @@ from brain.monitor.machines import MachineLoad
 from brain.monitor.snapshot import ClusterView, TopologyView
 from brain.monitor.traffic import Rates
 from brain.plans.plan import Executor, SlotId
+from brain.policy.quality import latencies, with_quality
+from brain.qos.space import NodeQos
 
 POINTS_PER_TUPLE = 0.001
 """CPU points assumed per tuple a second where no CPU was measured; only proportions matter."""
@@ -66,10 +68,12 @@ def build_problem(
     settings: Settings,
     topology_settings: TopologySettings,
     machines: Mapping[str, MachineLoad] | None = None,
+    quality: Mapping[str, NodeQos] | None = None,
 ) -> BuiltProblem:
     """``rates`` are by topology id; a topology without any counts with its requests.
 
-    Those of the topology itself are Rates, with its edges. ``machines`` say what else runs there.
+    Those of the topology itself are Rates, with its edges. ``machines`` say what else runs there,
+    ``quality`` is what agents say of their nodes: with it the problem has latencies.
     """
     topologies = sorted(view.topologies.values(), key=lambda t: t.id != topology_id)
     loads = [executor_loads(t, rates.get(t.id)) for t in topologies]
@@ -83,7 +87,11 @@ def build_problem(
     own = rates.get(topology_id)
     measured = own if isinstance(own, Rates) else None
     graph = _graph(topologies[0], measured, sum(len(m) for m in models))
-    problem = Problem(nodes, models, graph)
+    latency = None
+    if quality and topology_settings["algorithm"].startswith(("qos", "auto")):
+        nodes = with_quality(nodes, quality, _load_of_nodes(topologies, loads))
+        latency = latencies(nodes, quality)
+    problem = Problem(nodes, models, graph, latency)
     current = np.full(len(problem), -1, dtype=np.int32)
     row = 0
     for t in topologies:
@@ -223,6 +231,15 @@ def _topology(
             tuple(c for c in group if c in number) for group in (own["colocate"] if own else ())
         ),
         frozen=own is None,
+        # What others say does not change, so only the own streams are of use.
+        streams=()
+        if own is None
+        else tuple(
+            (source, c.id, grouping.replace("-", "_"))
+            for c in t.components.values()
+            for source, _, grouping in c.inputs
+            if source in number and c.id in number
+        ),
     )
 
 

@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from brain.config import TopologySettings
+from brain.config.keys import BY_AGENTS
 from brain.monitor.snapshot import ClusterView, TopologyView
 from brain.monitor.traffic import TopologyTraffic
 from brain.plans.plan import StoredPlan
 from brain.policy.decision import Decision, Trigger
 from brain.policy.profile import Profile
 from brain.policy.stability import Stability
+
+BOOTSTRAP = "qos-bootstrap"
+"""What the brain places topologies of agents by: first, and after failures."""
 
 
 class PlanState(StrEnum):
@@ -72,6 +76,20 @@ class TopologyRecord:
         if self.plan_state is PlanState.PENDING and not self.usable(cluster):
             return "a slot of it is gone or taken"
         return None
+
+    @property
+    def of_agents(self) -> bool:
+        """Whether agents beside the supervisors own this topology's plan once it runs whole."""
+        return bool(self.settings["algorithm"] == BY_AGENTS)
+
+    @property
+    def to_bootstrap(self) -> bool:
+        """Whether executors of agents' topology have no place, and none was looked for since."""
+        return (
+            self.of_agents
+            and not self.view.fully_assigned
+            and (self.computed_ms is None or self.computed_ms < self.changed_ms)
+        )
 
     def _came_into_force(self, old: TopologyView, now_ms: int) -> None:
         assert self.plan is not None

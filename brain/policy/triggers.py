@@ -35,6 +35,11 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
         return "a computation is under way"
     if record.plan_state is PlanState.PENDING:
         return "its plan waits to be applied"
+    if record.of_agents:
+        if record.to_bootstrap:
+            lost = "executors lost their places" if record.view.assignment else "submitted"
+            return Trigger("bootstrap", lost)
+        return "its agents place it"
     if not record.view.assignment and record.profile is not None and record.computed_ms is None:
         return Trigger("submitted", "its traffic is known from an earlier run")
     if not record.view.fully_assigned:

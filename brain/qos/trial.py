@@ -20,7 +20,7 @@ from brain.qos.springs import middle
 from brain.qos.stage import Rates, Stage, clean_rates
 
 FULL = 0.95
-"""No node is planned fuller than this, unless the executors come from one that is fuller still."""
+"""No node is planned fuller than this, unless the executors come from one that is as full."""
 NEAREST = 4
 """Nodes nearest to the virtual place that are looked at, besides those of the neighbours."""
 
@@ -128,7 +128,7 @@ class Trial:
             return None
         fullest = max((self.utilisation.get(self.node(e), 1.0) for e in members), default=0.0)
         coming = self._share(sum(self.cpu[e] for e in members), to)
-        if self.utilisation[to] + coming > max(FULL, fullest):
+        if self.utilisation[to] + coming > FULL and self.utilisation[to] > fullest:
             return None
         staying = {s for e, s in self.slot.items() if e not in members}
         own = sorted(port for node, port in staying if node == to)

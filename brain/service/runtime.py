@@ -20,6 +20,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
 from brain import __version__
+from brain.agent.board import read_agents
 from brain.config import Settings
 from brain.core import BrainCore
 from brain.errors import BadInput, StormbrainError
@@ -46,6 +47,7 @@ from brain.service.tls import ServerTls, TlsFiles
 log = logging.getLogger(__name__)
 
 TICK_SECS = 0.5
+AGENTS_SECS = 20.0
 FIRST_PLACEMENT_SECS = 1.2
 """Of the shim's deadline (2 s by default), for topologies that are placed by their profile."""
 
@@ -97,6 +99,7 @@ class BrainRuntime:
             away_after_secs,
         )  # fmt: skip
         self._wake = threading.Event()
+        self._agents_heard = -AGENTS_SECS
         self._stopping = threading.Event()
         self._sweep: set[str] = set()
         self._inherited: list[StoredPlan] | None = None
@@ -254,6 +257,7 @@ class BrainRuntime:
                 self.core.profiles.update(profiles)
         self._sweep_gone()
         self._audit.look(leadership)
+        self._hear_agents()
         bursts = self._bursts.changed()
         with self._lock:
             if bursts is not None:
@@ -264,6 +268,15 @@ class BrainRuntime:
             self._compute(task, leadership)
         for profile in learnt:
             self.profiles.write(profile)
+
+    def _hear_agents(self) -> None:
+        """What agents, if there are any, say of their nodes: now and then."""
+        if time.monotonic() - self._agents_heard < AGENTS_SECS:
+            return
+        self._agents_heard = time.monotonic()
+        quality = read_agents(self._zk, self._settings["zookeeper.root"])
+        with self._lock:
+            self.core.quality = quality
 
     def _compute(self, task: SolveTask, leadership: Leadership) -> None:
         built = task.built

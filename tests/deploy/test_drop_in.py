@@ -14,6 +14,7 @@ import pytest
 import typer.main
 import yaml
 
+from brain.agent.__main__ import parser as agent_parser
 from brain.cli import serve
 from brain.cluster.storm_yaml import HOOK_CLASS, SCHEDULER_CLASS
 from brain.config import Settings
@@ -108,3 +109,19 @@ def test_scripts_are_executable_and_parse(script: Path) -> None:
     assert script.stat().st_mode & 0o111
     shell = "bash" if b"bash" in script.read_bytes().split(b"\n")[0] else "sh"
     subprocess.run([shell, "-n", str(script)], check=True)
+
+
+def test_the_agents_unit_names_options_and_variables_that_exist() -> None:
+    text = (DEPLOY / "stormbrain-agent.service").read_text(encoding="utf-8")
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read_string(re.sub(r"\\\n\s*", " ", text))
+    start = parser["Service"]["ExecStart"]
+    words = shlex.split(start)
+    assert words[1] == "agent"
+    known = {name for action in agent_parser()._actions for name in action.option_strings}
+    assert {w for w in words if w.startswith("--")} <= known
+    lines = (DEPLOY / "agent.env").read_text().splitlines()
+    given = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
+    assert set(re.findall(r"\$\{(\w+)\}", start)) == given
+    assert parser["Service"]["CapabilityBoundingSet"] == ""
