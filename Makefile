@@ -8,7 +8,7 @@ MVN    ?= mvn
 PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
-        bench bench-all bench-quick bench-algorithms bench-pipeline bench-hook bench-brain bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
+        bench bench-all bench-quick bench-algorithms bench-pipeline bench-qos bench-hook bench-brain bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
         test-storm-versions test-compose
 
 help:
@@ -66,6 +66,9 @@ bench-pipeline: setup ## Spark against DuckDB -> docs/pipeline-benchmark.md
 
 bench-brain: setup ## CPU and memory of a brain with 100,000 edges reporting -> docs/brain-load.md
 	$(BIN)/python -m benchmarks.brain_load
+
+bench-qos: setup ## wide-area experiments with agents, on the testbed (root; ~40 min) -> docs/qos.md
+	$(BIN)/python -m benchmarks.qos
 
 bench-hook: setup ## throughput with the hook on and off, in turns -> docs/hook-benchmark.md
 	$(BIN)/python -m benchmarks.hook

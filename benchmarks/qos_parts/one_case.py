@@ -1,0 +1,217 @@
+"""One case: placed by Storm's default and measured, then handed to the agents, stressed, measured.
+
+The same run of the same topology: what changes is that agents come up. Before they do, nobody
+answers Nimbus and Storm's own even scheduler places (pinned ends on their nodes, as in the paper).
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.qos_parts.agents import AgentFleet, Pace, decisions, vivaldi_errors
+from benchmarks.qos_parts.cases import PINS, Case
+from brain.bench.experiment import Subject
+from brain.bench.histograms import histogram_between, read_histogram
+from brain.bench.submitting import submit
+from brain.cluster.processes import ProcessRef
+from brain.demo.measure import measure
+from brain.demo.metric_log import LogTail, Window
+from brain.errors import StormbrainError
+from brain.submit.submission import wait_until_gone
+from brain.testbed import Testbed
+
+UP_SECS = 180.0
+WINDOW_SECS = 2
+
+
+@dataclass
+class Plan:
+    """Seconds of each phase."""
+
+    settle: float = 10.0
+    measure: float = 40.0
+    quiet_rounds: int = 9
+    """Rounds without a decision after which the agents have settled."""
+    longest_wait: float = 150.0
+    cpu_points: float = 40.0
+    pace: Pace = field(default_factory=Pace)
+
+
+@dataclass
+class _Run:
+    bed: Testbed
+    case: Case
+    plan: Plan
+    tell: Callable[[str], None]
+    topology_id: str = ""
+    results: Any = None
+    windows: list[Window] = field(default_factory=list)
+    tail: LogTail | None = None
+
+    def read(self) -> None:
+        assert self.tail is not None
+        self.windows.extend(self.tail.read())
+
+    def placement(self) -> dict[int, str]:
+        """Task → node, by the last windows."""
+        self.read()
+        latest: dict[int, tuple[int, str]] = {}
+        for w in self.windows:
+            for t in w.tasks:
+                if w.end_ms >= latest.get(t["task"], (0, ""))[0]:
+                    latest[t["task"]] = (w.end_ms, w.node)
+        return {task: node for task, (_, node) in sorted(latest.items())}
+
+    def phase(self, name: str) -> dict[str, Any]:
+        """Measures for a while; nothing is to move meanwhile."""
+        before = read_histogram(self.results, self.case.latency_of)
+        wire = self.bed.traffic()
+        since = int(time.time() * 1000)
+        time.sleep(self.plan.measure)
+        until = int(time.time() * 1000)
+        wire_after = self.bed.traffic()
+        latency = histogram_between(before, read_histogram(self.results, self.case.latency_of))
+        time.sleep(2.0 * WINDOW_SECS)
+        self.read()
+        found = measure(self.windows, since, until, "source")
+        row: dict[str, Any] = {
+            "latency_ms": latency.mean_ms if latency and latency.count else None,
+            "latency_p95_ms": latency.quantile_ms(0.95) if latency and latency.count else None,
+            "tuples_at_consumer": latency.count if latency else 0,
+            "hook_tuples": found.inter_node_tuples,
+            "hook_bytes": found.inter_node_bytes,
+            "local_share": found.local_share,
+            "nodes": found.nodes,
+            "workers": found.workers,
+            "placement": Counter(self.placement().values()),
+        }
+        if wire is not None and wire_after is not None:
+            row["wire_bytes"] = (wire_after.between_nodes - wire.between_nodes) / self.plan.measure
+        said = "none" if row["latency_ms"] is None else f"{row['latency_ms']:.1f} ms"
+        self.tell(f"{name}: latency {said}, {found.inter_node_bytes:.0f} B/s between nodes")
+        return row
+
+
+def run_case(bed: Testbed, case: Case, plan: Plan, tell: Callable[[str], None]) -> dict[str, Any]:
+    run = _Run(bed, case, plan, tell)
+    name = f"{Path(case.file).stem.replace('_', '-')}-{int(time.time())}"
+    run.results = bed.cluster.state_dir / "results" / name
+    conf = {
+        "topology.brain.algorithm": "qos-distributed",
+        "topology.brain.window.secs": WINDOW_SECS,
+    }
+    subject = Subject(case.file, None, {**case.options, **PINS}, case.workers, {})
+    begin = time.monotonic()
+    run.topology_id = submit(bed.cluster, subject, conf, name, run.results)
+    run.tail = LogTail(bed.cluster.metrics_dir / run.topology_id)
+    fleet = AgentFleet(bed, plan.pace, case.coordinated, plan.cpu_points)
+    try:
+        return {"case": case.name, **_phases(run, fleet), "seconds": time.monotonic() - begin}
+    finally:
+        _clear(bed, name)
+
+
+def _phases(run: _Run, fleet: AgentFleet) -> dict[str, Any]:
+    plan, tell = run.plan, run.tell
+    _wait(lambda: _consumed(run), UP_SECS, "tuples at the consumer")
+    time.sleep(plan.settle)
+    tell(f"tuples flow; default placement {dict(Counter(run.placement().values()))}")
+    found: dict[str, Any] = {"default calm": run.phase("default")}
+    if run.case.stress_default:
+        stress = _stress(run)
+        time.sleep(plan.settle)
+        found["default stressed"] = run.phase("default, stressed")
+        _end(stress)
+        time.sleep(plan.settle)
+    started = time.monotonic()
+    fleet.start()
+    try:
+        first = _settled(run, started)
+        found["agents calm"] = run.phase("agents")
+        found["vivaldi"] = vivaldi_errors(run.bed)
+        stress = _stress(run)
+        stressed_at = time.monotonic()
+        second = _settled(run, stressed_at, seen=first["decisions"])
+        found["agents stressed"] = run.phase("agents, stressed")
+        _end(stress)
+    finally:
+        found["agents"] = fleet.stop()
+    found["moves"] = {"start": first, "stress": second}
+    return found
+
+
+def _consumed(run: _Run) -> bool:
+    run.read()
+    histogram = read_histogram(run.results, run.case.latency_of)
+    return histogram is not None and histogram.count > 5
+
+
+def _settled(run: _Run, since: float, seen: int = 0) -> dict[str, Any]:
+    """Waits until agents have been quiet for some rounds; how many moves, and how long it took."""
+    pace = run.plan.pace
+    quiet = run.plan.quiet_rounds * pace.round_secs
+    last, count = time.monotonic(), seen
+    rows: list[dict[str, Any]] = []
+    changed = since
+    while time.monotonic() - last < quiet and time.monotonic() - since < run.plan.longest_wait:
+        rows = decisions(run.bed.cluster.zookeeper_address, run.topology_id)
+        if len(rows) > count:
+            count, last = len(rows), time.monotonic()
+            changed = last
+            run.tell(f"decision: {rows[-1]['reason']}")
+        time.sleep(2.0)
+    new = rows[seen:]
+    return {
+        "decisions": count,
+        "new_decisions": len(new),
+        "executors_moved": sum(len(r["moves"]) for r in new),
+        "secs_to_settle": round(changed - since, 1),
+        "settled": time.monotonic() - last >= quiet,
+        "reasons": [r["reason"] for r in new],
+    }
+
+
+def _stress(run: _Run) -> list[ProcessRef]:
+    """Load on the node with most unpinned executors, and on two that run nothing, if there are."""
+    addresses = run.bed.addresses
+    counts = Counter(run.placement().values())
+    pinned = set(PINS.values())
+    busy = [n for n, _ in counts.most_common() if n not in pinned] or [
+        n for n, _ in counts.most_common()
+    ]
+    idle = [n for n in addresses if n not in counts]
+    chosen = list(dict.fromkeys([busy[0], *idle, *addresses]))[:3]
+    run.tell(f"stress on {', '.join(chosen)}")
+    burn = [sys.executable, "-c", "while True: pass"]
+    return [run.bed.run(node, burn) for node in chosen]
+
+
+def _end(processes: list[ProcessRef]) -> None:
+    for process in processes:
+        process.signal(signal.SIGKILL)
+
+
+def _wait(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise StormbrainError(f"waited {seconds:g} s in vain for {what}")
+        time.sleep(1.0)
+
+
+def _clear(bed: Testbed, name: str) -> None:
+    cluster = bed.cluster
+    with cluster.nimbus() as nimbus:
+        if any(t.name == name for t in nimbus.cluster().topologies):
+            nimbus.kill(name, wait_secs=0)
+            wait_until_gone(nimbus, name)
+    deadline = time.monotonic() + 60
+    while cluster.workers() and time.monotonic() < deadline:
+        time.sleep(0.5)
