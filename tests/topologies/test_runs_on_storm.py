@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from brain.cli.asking import ROOT, ask
+from brain.cli.asking import BrainAt
 from brain.cluster.local import LocalCluster
 from brain.demo.run import brain_process
 from brain.errors import StormbrainError
@@ -203,7 +203,7 @@ def replace_in_mid_run(run: Running) -> dict[str, Any]:
 
 
 def _ask_brain(run: Running, question: str, arguments: dict[str, Any]) -> Any:
-    return ask(question, arguments, run.cluster.zookeeper_address, "", ROOT, "")
+    return BrainAt(zookeeper=run.cluster.zookeeper_address).ask(question, **arguments)
 
 
 def storm_options(run: Run, redis_url: str) -> dict[str, Any]:

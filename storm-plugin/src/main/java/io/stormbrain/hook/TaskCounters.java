@@ -20,6 +20,7 @@ final class TaskCounters {
     /** The declared command of a multilang component, or null. */
     final ShellCommand shellCommand;
     final QueueGauge queue;
+    final Gate gate;
     private final Map<Integer, Long> shellPids;
     private final boolean systemComponent;
     private final boolean spout;
@@ -39,6 +40,7 @@ final class TaskCounters {
         this.shellCommand = ShellCommand.of(context);
         this.shellPids = ShellProcesses.of(context);
         this.queue = QueueGauge.of(context);
+        this.gate = Gate.of(context);
         this.spout = context.getRawTopology().get_spouts() != null
                 && context.getRawTopology().get_spouts().containsKey(component);
         this.sizer = new TupleSizer(conf);
@@ -63,6 +65,11 @@ final class TaskCounters {
     /** Tuples received, of all streams. A spout receives none that Storm would show. */
     long executedTuples() {
         return spout ? 0 : userEdges.tuples() + systemEdges.tuples();
+    }
+
+    /** How often Storm has called, about. */
+    long calls() {
+        return userEdges.tuples() + systemEdges.tuples() + tally.read(Tally.EMITTED) + tally.read(Tally.ACKED);
     }
 
     void executed(Tuple tuple, Long latencyMs) {

@@ -18,7 +18,8 @@ import org.slf4j.LoggerFactory;
  * those of its own components.
  *
  * <p>It must never hurt the topology: it takes no lock on the tuple path, throws nothing into user code, and if it
- * cannot start it stays silent. Windows are closed, logged and sent on other threads (see {@link WorkerCollector}).
+ * cannot start it stays silent. Busy tasks are counted in slices of time (see {@link Sampling}); failed tuples always.
+ * Windows are closed, logged and sent on other threads (see {@link WorkerCollector}).
  */
 public final class TrafficHook extends BaseTaskHook {
     private static final Logger LOG = LoggerFactory.getLogger(TrafficHook.class);
@@ -43,7 +44,7 @@ public final class TrafficHook extends BaseTaskHook {
     @Override
     public void boltExecute(BoltExecuteInfo info) {
         TaskCounters c = counters;
-        if (c != null) {
+        if (c != null && c.gate.isOpen()) {
             try {
                 c.executed(info.tuple, info.executeLatencyMs);
             } catch (Throwable t) {
@@ -55,7 +56,7 @@ public final class TrafficHook extends BaseTaskHook {
     @Override
     public void emit(EmitInfo info) {
         TaskCounters c = counters;
-        if (c != null) {
+        if (c != null && c.gate.isOpen()) {
             try {
                 c.emitted(info.stream, info.values, info.outTasks);
             } catch (Throwable t) {
@@ -67,7 +68,7 @@ public final class TrafficHook extends BaseTaskHook {
     @Override
     public void boltAck(BoltAckInfo info) {
         TaskCounters c = counters;
-        if (c != null) {
+        if (c != null && c.gate.isOpen()) {
             c.boltAcked(info.processLatencyMs);
         }
     }
@@ -83,7 +84,7 @@ public final class TrafficHook extends BaseTaskHook {
     @Override
     public void spoutAck(SpoutAckInfo info) {
         TaskCounters c = counters;
-        if (c != null) {
+        if (c != null && c.gate.isOpen()) {
             c.spoutAcked(info.completeLatencyMs);
         }
     }

@@ -9,7 +9,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Turns the growing sums of the tasks into the differences of one window. Belongs to one thread. */
+/**
+ * Turns the growing sums of the tasks into the differences of one window, scaled where a task was counted only part of
+ * the time. Belongs to one thread.
+ */
 final class WindowCounter {
     private record EdgeKey(int source, int target, boolean system) {
     }
@@ -19,6 +22,7 @@ final class WindowCounter {
     private final Map<EdgeKey, long[]> edgesBefore = new HashMap<>();
     private final Map<Integer, long[]> talliesBefore = new HashMap<>();
     private final Map<Integer, Long> executedBefore = new HashMap<>();
+    private final Map<Integer, Long> failedBefore = new HashMap<>();
     private long sequence;
     private long startMs;
 
@@ -28,18 +32,19 @@ final class WindowCounter {
         this.startMs = startMs;
     }
 
-    Window close(Collection<TaskCounters> tasks, long endMs) {
+    Window close(Collection<TaskCounters> tasks, long endMs, long nowNs) {
         List<EdgeCount> edges = new ArrayList<>();
         List<Window.Task> loads = new ArrayList<>();
         threadCpu.beginWindow();
         shellCpu.beginWindow(tasks);
         for (TaskCounters counters : tasks) {
             int task = counters.task;
+            double scale = counters.gate.scale(nowNs);
             counters.userEdges.read((peer, tuples, bytes) ->
-                    edge(edges, new EdgeKey(peer, task, false), tuples, bytes));
+                    edge(edges, new EdgeKey(peer, task, false), tuples, bytes, scale));
             counters.systemEdges.read((peer, tuples, bytes) ->
-                    edge(edges, new EdgeKey(peer, task, true), tuples, bytes));
-            loads.add(new Window.Task(load(counters), counters.executor.range()));
+                    edge(edges, new EdgeKey(peer, task, true), tuples, bytes, scale));
+            loads.add(new Window.Task(load(counters, scale), counters.executor.range()));
         }
         edges.sort(Comparator.comparingInt(EdgeCount::getTarget_task).thenComparingInt(EdgeCount::getSource_task));
         loads.sort(Comparator.comparingInt(task -> task.load().getTask()));
@@ -48,11 +53,12 @@ final class WindowCounter {
         return window;
     }
 
-    private void edge(List<EdgeCount> edges, EdgeKey key, long tuples, long bytes) {
+    private void edge(List<EdgeCount> edges, EdgeKey key, long tuples, long bytes, double scale) {
         long[] before = edgesBefore.computeIfAbsent(key, k -> new long[2]);
-        if (tuples > before[0]) {
+        if (tuples > before[0] && scale > 0) {
             EdgeCount edge = new EdgeCount(
-                    key.source, key.target, tuples - before[0], Math.max(0, bytes - before[1]));
+                    key.source, key.target, scaled(tuples - before[0], scale),
+                    scaled(Math.max(0, bytes - before[1]), scale));
             if (key.system) {
                 edge.setSystem(true);
             }
@@ -62,19 +68,20 @@ final class WindowCounter {
         }
     }
 
-    private TaskLoad load(TaskCounters counters) {
+    private TaskLoad load(TaskCounters counters, double scale) {
         long[] now = counters.tally.readAll();
-        long[] before = talliesBefore.put(counters.task, now);
-        if (before == null) {
-            before = new long[now.length];
-        }
+        long[] before = talliesBefore.getOrDefault(counters.task, new long[now.length]);
         TaskLoad load = new TaskLoad(counters.task, counters.component, threadCpu.millis(counters.executor));
         long executed = counters.executedTuples();
-        Long executedThen = executedBefore.put(counters.task, executed);
-        load.setExecuted(executed - (executedThen == null ? 0 : executedThen));
-        load.setEmitted(now[Tally.EMITTED] - before[Tally.EMITTED]);
-        load.setAcked(now[Tally.ACKED] - before[Tally.ACKED]);
-        load.setFailed(now[Tally.FAILED] - before[Tally.FAILED]);
+        load.setExecuted(scaled(executed - executedBefore.getOrDefault(counters.task, 0L), scale));
+        load.setEmitted(scaled(now[Tally.EMITTED] - before[Tally.EMITTED], scale));
+        load.setAcked(scaled(now[Tally.ACKED] - before[Tally.ACKED], scale));
+        load.setFailed(now[Tally.FAILED] - failedBefore.getOrDefault(counters.task, 0L)); // each is seen
+        failedBefore.put(counters.task, now[Tally.FAILED]);
+        if (scale > 0) {
+            talliesBefore.put(counters.task, now);
+            executedBefore.put(counters.task, executed);
+        }
         Double execute = mean(now, before, Tally.EXECUTE_MS, Tally.EXECUTE_SAMPLES);
         if (execute != null) {
             load.setExecute_latency_ms(execute);
@@ -94,6 +101,10 @@ final class WindowCounter {
             load.setShell_pid((int) shell.pid());
         }
         return load;
+    }
+
+    private static long scaled(long count, double scale) {
+        return scale == 1.0 ? count : Math.round(count * scale);
     }
 
     private static Double mean(long[] now, long[] before, int sum, int samples) {

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -24,6 +25,7 @@ final class WorkerCollector {
     private final WorkerIdentity worker;
     private final Map<Integer, TaskCounters> tasks = new ConcurrentHashMap<>();
     private final WindowCounter counter;
+    private final Sampling sampling;
     private final WindowJson json;
     private final MetricLog log;
     private final NodeGauge nodeGauge;
@@ -35,6 +37,7 @@ final class WorkerCollector {
     private WorkerCollector(WorkerIdentity worker, HookSettings settings, ReportSender sender, Runnable onEnd) {
         this.worker = worker;
         this.counter = new WindowCounter(new ThreadCpu(), new ShellCpu(), worker.startMs());
+        this.sampling = new Sampling(settings.windowSecs());
         this.json = new WindowJson(worker);
         this.log = new MetricLog(settings, worker);
         this.nodeGauge = new NodeGauge(settings.dir(), MetricLog.safe(worker.node()), Path.of("/proc"));
@@ -55,6 +58,7 @@ final class WorkerCollector {
         long lengthMs = settings.windowSecs() * 1000L;
         collector.clock.scheduleAtFixedRate(collector::closeWindow,
                 lengthMs - System.currentTimeMillis() % lengthMs, lengthMs, TimeUnit.MILLISECONDS);
+        collector.clock.scheduleAtFixedRate(collector::beginPeriod, 0, collector.sampling.periodMs(), TimeUnit.MILLISECONDS);
         LOG.info("TrafficHook counts topology {} on node {}, worker {}: windows of {} s to {}", worker.topologyId(),
                 worker.node(), worker.worker(), settings.windowSecs(), settings.dir());
         return collector;
@@ -83,6 +87,23 @@ final class WorkerCollector {
         }
     }
 
+    private void beginPeriod() {
+        try {
+            clock.schedule(this::slice, sampling.sliceAtMs(), TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.trace("the worker ends", e);
+        }
+    }
+
+    private void slice() {
+        sampling.beginSlice(tasks.values(), System.nanoTime());
+        try {
+            clock.schedule(() -> sampling.endSlice(tasks.values(), System.nanoTime()), sampling.sliceMs(), TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.trace("the worker ends", e);
+        }
+    }
+
     private void closeLastWindow() {
         closeWindow();
         log.close();
@@ -93,7 +114,7 @@ final class WorkerCollector {
     private void closeWindow() {
         try {
             Collection<TaskCounters> all = tasks.values();
-            Window window = counter.close(all, System.currentTimeMillis());
+            Window window = counter.close(all, System.currentTimeMillis(), System.nanoTime());
             NodeLoad node = nodeGauge.read();
             sender.offer(report(window, node));
             log.append(json.lines(window, node, sender.dropped(), log.droppedLines()));

@@ -24,8 +24,10 @@ public final class SwitchingHook extends BaseTaskHook {
             hook.prepare(conf, context);
             Field hooks = TopologyContext.class.getDeclaredField("hooks");
             hooks.setAccessible(true);
+            List<ITaskHook> with = context.getHooks(); // the hook has put its own list there
+            with.add(hook);
             hooks.set(context, new ArrayList<>()); // Storm adds this very object to it, and nobody asks it again
-            SwitchClock.of(conf).add(context, new Switch(context, hooks, new ArrayList<>(List.of(hook))));
+            SwitchClock.of(conf).add(context, new Switch(context, hooks, with));
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("this Storm keeps its hooks elsewhere", e);
         }
