@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -33,9 +34,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the network")
     parser.add_argument("--simulate-only", action="store_true", help="no cluster")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the testbed is taken down then
     kept: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    kept["simulation"] = simulate()
-    _write(kept)
+    if options.simulate_only or "simulation" not in kept:
+        kept["simulation"] = simulate()
+        _write(kept)
     if not options.simulate_only:
         _on_the_testbed(options, kept)
     return 0

@@ -37,7 +37,7 @@ class Plan:
 
     settle: float = 10.0
     measure: float = 40.0
-    quiet_rounds: int = 9
+    quiet_rounds: int = 7
     """Rounds without a decision after which the agents have settled."""
     longest_wait: float = 150.0
     cpu_points: float = 40.0

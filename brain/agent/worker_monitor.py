@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,8 @@ MOST_EDGES = 2000
 
 @dataclass
 class _Window:
-    end_ms: int
+    read_at: float
+    """By the own monotonic clock: the node's may jump."""
     seconds: float
     edges: dict[tuple[int, int], tuple[float, float]]
     """(source task, target task) → tuples, bytes."""
@@ -58,7 +61,7 @@ class WorkerMonitor:
     def __init__(self, directory: Path, node: str, observe_secs: float = 60.0) -> None:
         self._directory = directory
         self._node = node
-        self._observe_ms = int(observe_secs * 1000)
+        self._observe_secs = observe_secs
         self._files: dict[Path, _File] = {}
         self._windows: dict[str, dict[Path, deque[_Window]]] = defaultdict(dict)
 
@@ -89,15 +92,12 @@ class WorkerMonitor:
 
     def rates(self, topology_id: str) -> LocalRates:
         """Over the last ``observe_secs`` of each worker that still writes."""
-        windows = [w for d in self._windows.get(topology_id, {}).values() for w in d]
-        newest = max((w.end_ms for w in windows), default=0)
+        windows = [w for d in self._windows.get(topology_id, {}).values() for w in self._latest(d)]
         tuples: dict[tuple[int, int], float] = defaultdict(float)
         size: dict[tuple[int, int], float] = defaultdict(float)
         cpu: dict[int, float] = defaultdict(float)
         seconds: dict[int, float] = defaultdict(float)
         for w in windows:
-            if w.end_ms <= newest - self._observe_ms:
-                continue
             for task, ms in w.cpu_ms.items():
                 cpu[task] += ms
                 seconds[task] += w.seconds
@@ -115,6 +115,15 @@ class WorkerMonitor:
         edges.sort(key=lambda e: -e[2])
         points = {t: ms / 10.0 / seconds[t] for t, ms in cpu.items() if seconds[t] > 0}
         return LocalRates(tuple(edges[:MOST_EDGES]), points)
+
+    def _latest(self, windows: deque[_Window]) -> Iterator[_Window]:
+        """A worker's last ``observe_secs``; nothing of one that has not written for as long."""
+        oldest, passed = time.monotonic() - self._observe_secs, 0.0
+        for w in reversed(windows):
+            if w.read_at < oldest or passed >= self._observe_secs:
+                return
+            passed += w.seconds
+            yield w
 
     def _read_file(self, path: Path, windows: deque[_Window]) -> None:
         state = self._files.get(path)
@@ -151,7 +160,7 @@ class WorkerMonitor:
         window = state.partial.get(seq)
         if window is None:
             seconds = (int(row["end"]) - int(row["start"])) / 1000.0
-            window = state.partial[seq] = _Window(int(row["end"]), seconds, {}, {})
+            window = state.partial[seq] = _Window(time.monotonic(), seconds, {}, {})
         if kind == "edge":
             edge = (int(row["source"]), int(row["target"]))
             count, bytes_ = window.edges.get(edge, (0.0, 0.0))

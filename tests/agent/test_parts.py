@@ -126,3 +126,17 @@ def test_only_the_last_seconds_count_and_lines_may_come_in_pieces(tmp_path: Path
     log.unlink()
     monitor.read("t-1")
     assert monitor.rates("t-1").edges == ()
+
+
+def test_a_clock_that_jumps_back_makes_no_old_window_the_newest(tmp_path: Path) -> None:
+    log = tmp_path / "t-1" / "n1-6700-a-0000.jsonl"
+    log.parent.mkdir()
+    monitor = WorkerMonitor(tmp_path, "n1", observe_secs=10.0)
+    write(log, 0, 5, end=2_000_000_000_000)
+    write(log, 1, 5, end=2_000_000_005_000)
+    monitor.read("t-1")
+    for seq in (2, 3):
+        write(log, seq, 500, end=1_000_000_000_000 + 5000 * seq)
+    monitor.read("t-1")
+    edges = {(a, b): w for a, b, w in monitor.rates("t-1").edges}
+    assert edges[1, 2] == pytest.approx(10_000.0)
