@@ -24,11 +24,14 @@ def write_tables(kept: dict[str, Any]) -> None:
 
 
 def tables(kept: dict[str, Any]) -> str:
+    rows = kept.get("cases", {})
+    simulated = _simulation(kept.get("simulation", {}))
+    if not rows:
+        return "\n".join(["No case has been run on a testbed yet.", "", *simulated]) + "\n"
     lines = [
         "| application | phase | default | agents | change | the paper |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    rows = kept.get("cases", {})
     for case in CASES:
         row = rows.get(case.name)
         if row is None:
@@ -40,7 +43,7 @@ def tables(kept: dict[str, Any]) -> str:
             against = row.get(f"default {phase}") or (row["default calm"])
             for measure, unit in (("latency_ms", "ms"), ("hook_bytes", "B/s between nodes")):
                 lines += _row(case, row, against, phase, measure, unit)
-    lines += ["", *_moves(rows), "", *_cost(rows), "", *_simulation(kept.get("simulation", {}))]
+    lines += ["", *_moves(rows), "", *_cost(rows), "", *simulated]
     return "\n".join(lines) + "\n"
 
 
