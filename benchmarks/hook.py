@@ -3,8 +3,7 @@
 ``make bench-hook`` → benchmarks/results/hook.json and docs/hook-benchmark.md. Runs of different
 workers differ by far more than the hook costs (the compiler's luck, the machine's other work), so
 the list of hooks that Storm looks at for every tuple is exchanged while the topology runs, in
-pairs of spans in random order (``SwitchingHook`` in storm-plugin/src/test), each with time before
-it for the hook to see how busy its tasks are. Two ratios, on
+pairs of short spans in random order (``SwitchingHook`` in storm-plugin/src/test). Two ratios, on
 over off: tuples a second, and CPU per tuple of the worker with all processes below it, which other
 work on the machine disturbs less. What the hook's own threads burn is counted apart and added.
 """
@@ -46,8 +45,8 @@ console = Console(stderr=True)
 
 def main(
     cases: Annotated[list[str] | None, typer.Argument(help=f"Of {', '.join(CASES)}.")] = None,
-    pairs: Annotated[int, typer.Option(help="Pairs of spans, one on and one off.")] = 25,
-    millis: Annotated[int, typer.Option(help="Length of a span.")] = 2000,
+    pairs: Annotated[int, typer.Option(help="Pairs of spans, one on and one off.")] = 200,
+    millis: Annotated[int, typer.Option(help="Length of a span.")] = 300,
     warmup: Annotated[int, typer.Option(help="Seconds before the first pair.")] = 20,
     restarts: Annotated[int, typer.Option(help="Workers one after the other, per case.")] = 1,
 ) -> None:

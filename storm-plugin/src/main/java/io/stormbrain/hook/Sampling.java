@@ -15,15 +15,20 @@ final class Sampling {
     static final int BUSY = 20_000;
     /** Once busy, a task is counted whole again below this. */
     static final int CALM = 10_000;
+    /** A busy task may pause for so many slices and is still taken for busy when it goes on. */
+    static final int PAUSES = 10;
     private static final double SLICE = 0.04;
 
-    /** What was known of a task when its rate was last looked at. */
-    private record Seen(long calls, long openNs) {
+    /**
+     * What was known of a task when its rate was last looked at.
+     *
+     * @param pauses slices since it was last called, of a busy task
+     */
+    private record Seen(long calls, long openNs, boolean busy, int pauses) {
     }
 
     private final long periodMs;
     private final Map<Integer, Seen> seen = new HashMap<>();
-    private final Map<Integer, Boolean> busy = new HashMap<>();
 
     Sampling(int windowSecs) {
         this.periodMs = Math.max(100, Math.min(1000, windowSecs * 1000L / 5));
@@ -48,19 +53,24 @@ final class Sampling {
 
     void endSlice(Collection<TaskCounters> tasks, long nowNs) {
         for (TaskCounters task : tasks) {
-            Seen now = new Seen(task.calls(), task.gate.openNanos(nowNs));
-            Seen before = seen.put(task.task, now);
-            long openNs = before == null ? 0 : now.openNs - before.openNs;
-            boolean wasBusy = busy.getOrDefault(task.task, false);
-            boolean isBusy = wasBusy;
-            if (openNs > 0) {
-                double rate = (now.calls - before.calls) * 1e9 / openNs;
-                isBusy = rate > (wasBusy ? CALM : BUSY);
-                busy.put(task.task, isBusy);
-            }
-            if (isBusy) {
+            Seen now = look(task, seen.get(task.task), nowNs);
+            seen.put(task.task, now);
+            if (now.busy) {
                 task.gate.shut(nowNs);
             }
         }
+    }
+
+    private static Seen look(TaskCounters task, Seen before, long nowNs) {
+        long calls = task.calls();
+        long openNs = task.gate.openNanos(nowNs);
+        if (before == null || openNs <= before.openNs) {
+            return new Seen(calls, openNs, before != null && before.busy, 0);
+        }
+        if (before.busy && calls == before.calls && before.pauses < PAUSES) {
+            return new Seen(calls, openNs, true, before.pauses + 1);
+        }
+        double rate = (calls - before.calls) * 1e9 / (openNs - before.openNs);
+        return new Seen(calls, openNs, rate > (before.busy ? CALM : BUSY), 0);
     }
 }

@@ -24,8 +24,7 @@ import org.apache.storm.task.TopologyContext;
  * {@code .millis} (of a span), {@code .warmup.secs}.
  */
 final class SwitchClock implements Runnable {
-    /** Longer than the hook takes to see that a task is busy, and to count it in slices only. */
-    private static final int SETTLE_MS = 2500;
+    private static final int SETTLE_MS = 20;
     private static SwitchClock instance;
 
     private final Map<String, Object> conf;
@@ -58,8 +57,8 @@ final class SwitchClock implements Runnable {
         StringBuilder out = new StringBuilder();
         try {
             Random random = new Random(1);
-            int pairs = number("bench.switch.pairs", 25);
-            int millis = number("bench.switch.millis", 2000);
+            int pairs = number("bench.switch.pairs", 60);
+            int millis = number("bench.switch.millis", 300);
             warmUp(number("bench.switch.warmup.secs", 20) * 1000L);
             double hookThreads = hookThreadsMillis();
             double cpu = cpuMillis();

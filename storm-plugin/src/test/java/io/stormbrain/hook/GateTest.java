@@ -85,6 +85,23 @@ class GateTest {
         assertTrue(task.gate.isOpen(), "calm again, whole again");
     }
 
+    @Test
+    void aBusyTaskThatPausesIsStillBusyForAWhile() {
+        Sampling sampling = new Sampling(5);
+        long now = System.nanoTime();
+        sampling.endSlice(List.of(task), now);
+        execute(Sampling.BUSY * 2);
+        sampling.endSlice(List.of(task), now += SECOND);
+        for (int i = 0; i < Sampling.PAUSES; i++) {
+            sampling.beginSlice(List.of(task), now += SECOND);
+            sampling.endSlice(List.of(task), now += SECOND / 20);
+            assertFalse(task.gate.isOpen());
+        }
+        sampling.beginSlice(List.of(task), now += SECOND);
+        sampling.endSlice(List.of(task), now += SECOND / 20);
+        assertTrue(task.gate.isOpen());
+    }
+
     private void execute(int tuples) {
         for (int i = 0; i < tuples; i++) {
             task.executed(worker.tuple(4, "default", "word"), null);
