@@ -7,7 +7,7 @@ import java.util.Map;
 import org.apache.storm.Config;
 import org.apache.storm.StormSubmitter;
 import org.apache.storm.generated.StormTopology;
-import org.apache.storm.shade.net.minidev.json.JSONValue;
+import org.apache.storm.shade.org.yaml.snakeyaml.Yaml;
 
 /**
  * What the benchmark topologies' {@code main} share: {@code NIMBUS_HOST NIMBUS_PORT NAME JAR [key=value…]}. A key with a dot is
@@ -27,12 +27,17 @@ final class Submission {
             String key = args[i].substring(0, Math.max(0, args[i].indexOf('=')));
             String value = args[i].substring(args[i].indexOf('=') + 1);
             if (key.contains(".")) {
-                Object parsed = JSONValue.parse(value);
-                conf.put(key, parsed == null ? value : parsed);
+                conf.put(key, parsed(value));
             } else {
                 options.put(key, value);
             }
         }
+    }
+
+    /** By Storm's YAML, of which JSON is a part and which every Storm has; but words stay words, so that "off" is one. */
+    private static Object parsed(String value) {
+        boolean json = value.matches("[\\[{\"0-9-].*|true|false");
+        return json ? new Yaml().load(value) : value;
     }
 
     int option(String name, int byDefault) {
