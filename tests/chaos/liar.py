@@ -10,6 +10,7 @@ import dataclasses
 from typing import Any
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
 
 from brain.idl import wire
 from brain.plans.codec import encode
@@ -100,10 +101,14 @@ class Liar:
         """A feasible plan that would move everything, written with a term that is over."""
         plan = self._stored.plan
         swapped = dict(zip(plan.executors, reversed(plan.executors.values()), strict=True))
-        epoch = self.store.next_epoch(plan.topology_id)
+        as_it_was = wire.PlanRef(plan.topology_id, plan.epoch, self._stored.digest)
+        try:
+            if not self.deposed:
+                return as_it_was
+            epoch = self.store.next_epoch(plan.topology_id)
+        except KazooException:
+            return as_it_was  # just now its session is taken; a failed call would lose it Nimbus
         forged = dataclasses.replace(plan, epoch=epoch, executors=swapped)
-        if self._held is None or not self.deposed:
-            return wire.PlanRef(plan.topology_id, plan.epoch, self._stored.digest)
         try:
             stored = self.store.write(forged, self._held.term_version)
             self.written += 1
