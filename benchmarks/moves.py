@@ -35,7 +35,7 @@ PAGE = ROOT / "docs" / "moves.md"
 TOPOLOGY = ROOT / "topologies" / "counted.py"
 RATE = 50
 TIMEOUT_SECS = 15
-CONF = {
+CONF: dict[str, int | bool] = {
     "nimbus.monitor.freq.secs": 3,
     "topology.brain.window.secs": 1,
     "topology.brain.observe.secs": 10,
@@ -123,13 +123,12 @@ def _under_a_brain(changes: int) -> list[dict[str, Any]]:
         store = PlanStore(client)
         watch = Watch(Path(scratch) / "counted")
         topology_id = _submit(cluster, watch)
-        epoch = 0
         for number in range(changes + 1):
-            since = time.time() * 1000
             if number:
+                _until(lambda: _settled(store, cluster, topology_id), 240, "the last plan to rest")
                 (watch.tally.directory / "weave").write_text(str(number))
-            plan = _until(lambda e=epoch: _newer(store, topology_id, e), 240, "a plan")
-            epoch = plan.epoch
+            since = time.time() * 1000
+            plan = _until(lambda s=since: _newer(store, topology_id, s), 240, "a plan")
             moved = _until(lambda p=plan: _assigned(cluster, topology_id, p), 60, "the assignment")
             lost = watch.tally.emitted()
             flowing = _until(
@@ -147,8 +146,6 @@ def _under_a_brain(changes: int) -> list[dict[str, Any]]:
                 "reason": plan.reason,
             })  # fmt: skip
             console.print(moves[-1])
-            if number < changes:
-                time.sleep(CONF["topology.brain.cooldown.secs"])  # type: ignore[arg-type]
         client.stop()
         client.close()
     return moves
@@ -199,9 +196,21 @@ def _submit(cluster: LocalCluster, watch: Watch) -> str:
     return topology_id
 
 
-def _newer(store: PlanStore, topology_id: str, epoch: int) -> Any:
+def _newer(store: PlanStore, topology_id: str, since_ms: float) -> Any:
     stored = store.read(topology_id)
-    return stored.plan if stored is not None and stored.plan.epoch > epoch else None
+    return stored.plan if stored is not None and stored.plan.created_ms > since_ms else None
+
+
+def _settled(store: PlanStore, cluster: LocalCluster, topology_id: str) -> bool:
+    """The last plan is in force and its cooldown is over, so that the next one has its reason in
+    what comes now. A second plan may follow a first that was made while traffic still rose."""
+    stored = store.read(topology_id)
+    rest_ms = 2 * CONF["topology.brain.cooldown.secs"] * 1000
+    return (
+        stored is not None
+        and time.time() * 1000 - stored.plan.created_ms > rest_ms
+        and _assigned(cluster, topology_id, stored.plan) is not None
+    )
 
 
 def _assigned(cluster: LocalCluster, topology_id: str, plan: Any) -> float | None:

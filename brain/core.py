@@ -190,7 +190,7 @@ class BrainCore:
         self._look_for_overloads(now_ms)
         tasks = []
         for record in self.records.values():
-            trigger = due(record, now_ms, self._trouble(record, now_ms))
+            trigger = due(record, now_ms, self._trouble(record, now_ms), self._closed(record))
             if isinstance(trigger, Trigger):
                 task = self.prepare(record.view.id, trigger, now_ms)
                 if task is not None:
@@ -343,7 +343,7 @@ class BrainCore:
 
     def waiting(self, record: TopologyRecord, now_ms: int) -> str | None:
         """Why no placement is computed just now; None if one is due."""
-        why = due(record, now_ms)
+        why = due(record, now_ms, closed=self._closed(record))
         return why if isinstance(why, str) else None
 
     def rates(self, topology_id: str, now_ms: int) -> Rates:
@@ -442,13 +442,14 @@ class BrainCore:
 
     def _trouble(self, record: TopologyRecord, now_ms: int) -> tuple[str, ...]:
         """What is quick to see; the verifier looks at the rest when a problem is built."""
-        assert self.view is not None
-        words = [str(o) for o in self._overloads(record, now_ms)]
-        for node in sorted({slot[0] for slot in record.view.assignment.values()}):
-            supervisor = self.view.supervisors.get(node)
-            if supervisor is not None and supervisor.blacklisted:
-                words.append(f"{node} is blacklisted")
-        return tuple(words)
+        return tuple(str(o) for o in self._overloads(record, now_ms))
+
+    def _closed(self, record: TopologyRecord) -> tuple[str, ...]:
+        """Nodes that it runs on and that Storm has blacklisted: they live, but take nobody in."""
+        if self.view is None:
+            return ()
+        nodes = {slot[0] for slot in record.view.assignment.values()}
+        return tuple(sorted(nodes & self.view.blacklisted))
 
     def _tell_history(self, record: TopologyRecord) -> None:
         """Seasons of the topology's streams, and how long its bursts usually are."""

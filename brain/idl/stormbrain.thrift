@@ -80,7 +80,7 @@ struct TopologyState {
 struct PlanRejection {
   1: required string topology_id
   2: required i64 epoch
-  /** One of: topology-gone, executor-set, dead-slot, shared-slot, stale-epoch, other-base, digest, unreadable,
+  /** One of: topology-gone, executor-set, dead-slot, shared-slot, stale-epoch, other-base, workers, digest, unreadable,
    *  unreachable, zookeeper. */
   3: required string code
   4: required string message

@@ -89,6 +89,11 @@ class ClusterView:
     nimbus: str = ""
 
     @cached_property
+    def blacklisted(self) -> frozenset[str]:
+        """Supervisors that live, but that Storm gives nothing new to."""
+        return frozenset(s.id for s in self.supervisors.values() if s.blacklisted)
+
+    @cached_property
     def live_slots(self) -> frozenset[SlotId]:
         return frozenset(
             (s.id, port) for s in self.supervisors.values() if not s.blacklisted for port in s.ports

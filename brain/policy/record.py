@@ -122,13 +122,21 @@ class TopologyRecord:
         return float(self.settings["downtime.secs"] if measured is None else measured)
 
     def usable(self, cluster: ClusterView) -> bool:
-        """Whether the plan could be applied: all slots live, none with another topology."""
+        """Whether the plan could be applied: all slots live, none with another topology.
+
+        A blacklisted node takes nobody in, but who runs there stays, as with Storm itself.
+        """
         if self.plan is None or self.plan.plan.executor_hash != self.view.executor_hash:
             return False
         users = cluster.slot_users
+        stays = {e for e, s in self.view.assignment.items() if s[0] in cluster.blacklisted}
         return all(
-            slot in cluster.live_slots and users.get(slot, self.view.id) == self.view.id
-            for slot in self.plan.plan.executors.values()
+            users.get(slot, self.view.id) == self.view.id
+            and (
+                slot in cluster.live_slots
+                or (executor in stays and self.view.assignment[executor] == slot)
+            )
+            for executor, slot in self.plan.plan.executors.items()
         )
 
     def retire_plan(self) -> None:

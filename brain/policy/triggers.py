@@ -22,11 +22,18 @@ def measured_since_ms(record: TopologyRecord, now_ms: int) -> int:
     return max(now_ms - observe_ms, record.changed_ms + window_ms)
 
 
-def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> Trigger | str:
+def due(
+    record: TopologyRecord,
+    now_ms: int,
+    trouble: tuple[str, ...] = (),
+    closed: tuple[str, ...] = (),
+) -> Trigger | str:
     """The trigger, or why there is none: shown to the operator, so it counts no seconds down.
 
     ``trouble`` is what must not stay: lasting overloads and broken constraints. It is not held
-    up by the period, but by the cooldown, since moving again at once seldom helps.
+    up by the period, but by the cooldown, since moving again at once seldom helps. ``closed`` are
+    nodes of its that are blacklisted, which is said of a supervisor that comes and goes: its
+    workers run on, so Storm leaves them, and so do we unless there is trouble.
     """
     s = record.settings
     if s["mode"] == "off":
@@ -44,6 +51,8 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
         return Trigger("submitted", "its traffic is known from an earlier run")
     if not record.view.fully_assigned:
         return "not fully assigned yet"
+    if closed and not trouble:
+        return _held(closed)
     if record.traffic.first_traffic_ms is None:
         return "no traffic measured yet"
     if record.complete_ms is None:
@@ -70,6 +79,8 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
     waited = now_ms - (record.computed_ms or 0)
     if trouble and waited >= s["overload.secs"] * 1000:
         return Trigger("trouble", "; ".join(trouble))
+    if closed:
+        return _held(closed)
     if record.event is not None:
         return record.event
     if record.computed_ms is not None:
@@ -77,3 +88,7 @@ def due(record: TopologyRecord, now_ms: int, trouble: tuple[str, ...] = ()) -> T
         if left > 0:
             return f"looks every {s['period.secs']} s for a better placement"
     return Trigger("gain", f"looked for every {s['period.secs']} s")
+
+
+def _held(closed: tuple[str, ...]) -> str:
+    return f"{', '.join(closed)} blacklisted by Storm: what runs there stays, nothing is moved"

@@ -46,10 +46,14 @@ class Simulation:
         """CPU points of all processes on a node's machine, where a worker reports that."""
         self.machines: dict[str, str] = {}
         """Machine of a node, if not its own."""
+        self.blacklisted: set[str] = set()
 
     def snapshot(self) -> list[str]:
         state = cluster_state(
-            [supervisor(n, cpu=c) for n, c in self.nodes.items()],
+            [
+                supervisor(n, cpu=c, blacklisted=n in self.blacklisted)
+                for n, c in self.nodes.items()
+            ],
             [topology(self.name, {"spout": 3, "bolt": 3}, self.slots, conf=self.conf)],
         )
         return self.core.on_snapshot(read_snapshot(state), self.now)

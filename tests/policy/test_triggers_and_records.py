@@ -95,6 +95,33 @@ def test_a_node_that_joins_is_used_by_who_needs_it() -> None:
     assert {slot[0] for slot in world.slots.values()} == {"n1", "n2"}
 
 
+def test_who_runs_on_a_blacklisted_node_stays_until_it_is_let_back() -> None:
+    world = Simulation()
+    world.run(100, LINES)
+    world.run(100, CROSSED)
+    assert len(world.moves) == 1
+    world.blacklisted = {"n1"}
+    world.run(200, LINES)  # another placement would be better, but not for who must stay
+    assert len(world.moves) == 1
+    record = world.core.records[world.name]
+    assert "n1 blacklisted by Storm" in world.core.note(record, world.now)
+    assert record.plan is not None
+    assert world.core.references() == [record.plan.ref]  # what runs there is not cast out either
+    world.blacklisted = set()
+    world.run(100, LINES)
+    assert len(world.moves) == 2
+
+
+def test_a_blacklisted_node_that_is_overloaded_is_left() -> None:
+    everything_on_one = dict.fromkeys(range(1, 7), ("n1", 6700))
+    world = Simulation(everything_on_one, **{"overload.secs": 20})
+    world.cpu = dict.fromkeys(range(1, 7), 70.0)
+    world.blacklisted = {"n1"}
+    world.run(120, LINES)
+    assert len(world.moves) == 1
+    assert "n1" not in {slot[0] for slot in world.slots.values()}
+
+
 def test_components_that_there_are_not_are_told() -> None:
     world = Simulation(pin={"spuot": ["n1"]}, spread=["blot"], colocate=[["bolt", "nobody"]])
     world.run(10, LINES)

@@ -1,4 +1,4 @@
-"""The whole loop on real Storm: even first, measured, planned, moved; and without the brain."""
+"""The whole loop on real Storm: even first, measured, planned, moved; then faults, in short."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
+from brain.cli.connection import call_brain
 from brain.cluster.local import LocalCluster
+from brain.cluster.processes import ProcessRef
 from brain.demo.measure import measure
 from brain.demo.metric_log import LogTail, Window
 from brain.demo.run import applied_ms, brain_process
+from brain.errors import StormbrainError
+from brain.plans.election import read_leader
 from brain.plans.plan import Plan
 from brain.plans.store import PlanStore
 from tests.harness.storm import assignment, is_even, kill, submit
@@ -44,7 +48,7 @@ def zookeeper(cluster: LocalCluster) -> Iterator[KazooClient]:
     client.close()
 
 
-def test_the_loop_moves_executors_and_storm_goes_on_without_the_brain(
+def test_the_loop_moves_executors_and_what_it_placed_survives_faults(
     cluster: LocalCluster, zookeeper: KazooClient, tmp_path: Path
 ) -> None:
     store = PlanStore(zookeeper)
@@ -84,8 +88,23 @@ def test_the_loop_moves_executors_and_storm_goes_on_without_the_brain(
         assert after.inter_node_tuples <= 0.1 * before.inter_node_tuples
         assert after.spout_tuples > 0
 
-        kill(cluster, zookeeper, "lines", topology_id)
-        eventually(lambda: not store.ids(), 60, "the brain to sweep the plan")
+        # From here on the short form of `make chaos`: whatever breaks, the placement holds.
+        zookeeper.set(f"/stormbrain/plans/{topology_id}", b"\xde\xad\xbe\xef")
+        mended = eventually(lambda: store.read(topology_id), 60, "the brain to put its plan back")
+        assert mended.plan.executors == plan.executors
+
+        running = workers(cluster, topology_id)
+        victim = next(iter(running))
+        running[victim].signal(signal.SIGKILL)
+        others = running.keys() - {victim}
+
+        def one_is_new() -> bool:
+            now = workers(cluster, topology_id).keys()
+            return victim not in now and len(now) == len(running)
+
+        eventually(one_is_new, 90, "the worker to come back")
+        kept = workers(cluster, topology_id).keys()
+        assert kept >= others, "other workers were restarted"
 
         brain.send_signal(signal.SIGKILL)
         brain.wait()
@@ -96,3 +115,29 @@ def test_the_loop_moves_executors_and_storm_goes_on_without_the_brain(
             "two rounds of scheduling without a brain",
         )
         kill(cluster, zookeeper, "orphan", orphan)
+
+    with brain_process(cluster, tmp_path / "heir.log") as heir:
+        eventually(lambda: took_over(zookeeper, topology_id), 60, "a new brain with the plan")
+        assert heir.poll() is None
+        assert assignment(cluster, topology_id) == plan.executors
+        assert workers(cluster, topology_id).keys() == kept, "workers were restarted"
+        kill(cluster, zookeeper, "lines", topology_id)
+        eventually(lambda: not store.ids(), 60, "the brain to sweep the plan")
+
+
+def workers(cluster: LocalCluster, topology_id: str) -> dict[int, ProcessRef]:
+    """The topology's workers by pid."""
+    return {w.pid: w for w in cluster.workers() if topology_id in w.command_line()}
+
+
+def took_over(zookeeper: KazooClient, topology_id: str) -> bool:
+    """A brain leads, Nimbus asks it, and it goes on from the plan that it found."""
+    leader = read_leader(zookeeper, "/stormbrain/leader")
+    if leader is None:
+        return False
+    try:
+        status = call_brain(leader.address, "status", "", timeout=3)
+    except StormbrainError:  # the dead one's znode stands until its session is over
+        return False
+    mine = [t for t in status.topologies if t.topology_id == topology_id]
+    return bool(mine) and mine[0].plan is not None

@@ -67,6 +67,10 @@ final class PlanValidator {
             return new Verdict(null, executors);
         }
         Verdict verdict = judgeSlots(plan);
+        if (verdict.accepted() && tooManyWorkers(topology, plan, verdict.placement())) {
+            return reject(plan, Rejection.Code.WORKERS, "it takes more than the " + topology.getNumWorkers()
+                    + " workers that the topology asks for now");
+        }
         return verdict.accepted() && madeFromAnother(topology, plan, verdict.placement())
                 ? reject(plan, Rejection.Code.OTHER_BASE, "it was made from another assignment than runs now")
                 : verdict;
@@ -79,6 +83,15 @@ final class PlanValidator {
         }
         Map<ExecutorDetails, WorkerSlot> running = AgentOwned.running(cluster, topology.getId());
         return !running.equals(placement) && !AgentOwned.digest(running).equalsIgnoreCase(plan.getBased_on());
+    }
+
+    /**
+     * `storm rebalance -n` is an operator's word, and it counts from the round that it is said in. Agents place an
+     * executor where it is best, whatever the number of workers: their plans, which name their base, may take more.
+     */
+    private static boolean tooManyWorkers(
+            TopologyDetails topology, Plan plan, Map<ExecutorDetails, WorkerSlot> placement) {
+        return !plan.isSetBased_on() && new HashSet<>(placement.values()).size() > topology.getNumWorkers();
     }
 
     private Rejection checkExecutors(TopologyDetails topology, Plan plan) {
@@ -107,13 +120,15 @@ final class PlanValidator {
     private Verdict judgeSlots(Plan plan) {
         Map<ExecutorDetails, WorkerSlot> placement = new HashMap<>();
         Map<WorkerSlot, String> owners = slotsOfOthers(plan.getTopology_id());
+        Map<ExecutorDetails, WorkerSlot> running = AgentOwned.running(cluster, plan.getTopology_id());
         for (PlacedExecutor placed : plan.getExecutors()) {
             WorkerSlot slot = new WorkerSlot(placed.getSlot().getNode(), placed.getSlot().getPort());
             SupervisorDetails supervisor = cluster.getSupervisorById(slot.getNodeId());
             if (supervisor == null) {
                 return reject(plan, Rejection.Code.DEAD_SLOT, "supervisor " + slot.getNodeId() + " is not alive");
             }
-            if (cluster.isBlackListed(slot.getNodeId())) {
+            // It lives, but takes nobody in. Who runs there already stays, as Storm would have it.
+            if (cluster.isBlackListed(slot.getNodeId()) && !slot.equals(running.get(executor(placed)))) {
                 return reject(plan, Rejection.Code.DEAD_SLOT, "supervisor " + slot.getNodeId() + " is blacklisted");
             }
             if (!supervisor.getAllPorts().contains(slot.getPort())) {

@@ -13,6 +13,7 @@ record Rejection(String topologyId, long epoch, Code code, String message) {
         SHARED_SLOT("shared-slot"),
         STALE_EPOCH("stale-epoch"),
         OTHER_BASE("other-base"),
+        WORKERS("workers"),
         DIGEST("digest"),
         UNREADABLE("unreadable"),
         UNREACHABLE("unreachable"),

@@ -105,6 +105,28 @@ class PlanValidatorTest {
     }
 
     @Test
+    void acceptsWhatRunsOnABlacklistedSupervisorAlready() {
+        nimbus.assign("t-1", wanted);
+        Cluster cluster = nimbus.build();
+        cluster.setBlacklistedHosts(Set.of("host-n1"));
+        assertTrue(judge(cluster, plan, null, 0).accepted());
+    }
+
+    @Test
+    void rejectsAnExecutorThatIsNewToABlacklistedSupervisor() {
+        nimbus.assign("t-1", nimbus.placement("t-1", "n2:6700", "n1:6700"));
+        Cluster cluster = nimbus.build();
+        cluster.setBlacklistedHosts(Set.of("host-n1"));
+        assertRejected(Rejection.Code.DEAD_SLOT, "n1 is blacklisted", judge(cluster, plan, null, 0));
+    }
+
+    @Test
+    void rejectsMoreWorkersThanTheTopologyAsksForSinceARebalance() {
+        nimbus.topology("t-1", 1, 1, 3, 1);
+        assertRejected(Rejection.Code.WORKERS, "more than the 1 workers", judge(nimbus.build(), plan, null, 0));
+    }
+
+    @Test
     void rejectsASlotOfAnotherTopology() {
         nimbus.assign("other-2", "n2:6700");
         assertRejected(Rejection.Code.SHARED_SLOT, "n2:6700 belongs to other-2", judge(nimbus.build(), plan, null, 0));
