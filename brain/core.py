@@ -34,6 +34,7 @@ from brain.policy.decision import (
 from brain.policy.problem_builder import LoadRates, build_problem
 from brain.policy.profile import Profile, learn
 from brain.policy.record import BOOTSTRAP, PlanState, TopologyRecord
+from brain.policy.stability import Stability
 from brain.policy.triggers import due, measured_since_ms
 from brain.policy.trouble import (
     Overload,
@@ -393,7 +394,7 @@ class BrainCore:
             return
         rates = _measured(record, now_ms)
         if rates.measured:
-            profile = learn(record.view, rates, now_ms)
+            profile = learn(record.view, rates, now_ms, record.stability.downtime_secs)
             self.profiles[profile.name] = profile
             self._learnt.append(profile)
 
@@ -473,13 +474,16 @@ class BrainCore:
         settings = self._settings_of(view)
         traffic = self._early.pop(view.id, None) or self._traffic(settings)
         known = self.profiles.get(view.name) if settings["learn"] else None
+        if known is not None and not known.fits(view):
+            known = None
         record = TopologyRecord(
             view,
             settings,
             traffic,
             seen_ms=now_ms,
             changed_ms=now_ms,
-            profile=known if known is not None and known.fits(view) else None,
+            profile=known,
+            stability=Stability(known.downtime_secs if known else None),
             learnt_ms=now_ms,
         )
         self._tell_history(record)

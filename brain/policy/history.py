@@ -56,7 +56,9 @@ class HistoryProfile(Profile):
 def history_profiles(graph: str) -> dict[str, Profile]:
     """The profiles that a graph holds, by topology name; of several submissions the latest."""
     names = dict.fromkeys(topology_name(i) for i in profiled_topologies(graph))
-    return {name: HistoryProfile(name, (), (), (), 0, load_profile(graph, name)) for name in names}
+    return {
+        name: HistoryProfile(name, (), (), (), 0, past=load_profile(graph, name)) for name in names
+    }
 
 
 def _tasks(view: TopologyView) -> dict[str, list[int]]:

@@ -31,6 +31,8 @@ class Profile:
     edges: tuple[tuple[int, int, bool, float, float], ...]
     """Source executor, target executor, system stream, tuples/s, bytes/s."""
     learnt_ms: int
+    downtime_secs: float | None = None
+    """What a move of it was measured to cost, if one was."""
 
     def fits(self, view: TopologyView) -> bool:
         return self.shape == shape_of(view)
@@ -78,6 +80,7 @@ class Profile:
                     for s, t, own, n, size in value["edges"]
                 ),
                 int(value["learnt_ms"]),
+                None if value.get("downtime_secs") is None else float(value["downtime_secs"]),
             )
         except (KeyError, TypeError, ValueError) as e:
             raise BadInput("profile", f"is not one: {e!r}") from None
@@ -95,7 +98,9 @@ def shape_of(
     )
 
 
-def learn(view: TopologyView, rates: Rates, now_ms: int) -> Profile:
+def learn(
+    view: TopologyView, rates: Rates, now_ms: int, downtime_secs: float | None = None
+) -> Profile:
     """The profile of what was measured."""
     rows = view.task_rows
     known = (
@@ -122,4 +127,5 @@ def learn(view: TopologyView, rates: Rates, now_ms: int) -> Profile:
         tuple(executor_loads(view, rates).tolist()),
         tuple((s, t, own, n, size) for (s, t, own), (n, size) in sorted(sums.items())),
         now_ms,
+        downtime_secs,
     )

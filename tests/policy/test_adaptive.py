@@ -250,11 +250,13 @@ def test_a_resubmitted_topology_starts_where_its_traffic_wants_it() -> None:
     world.core.on_snapshot(read_snapshot(gone), world.now)
     (profile,) = world.core.learnt(world.now)
     assert Profile.from_json(profile.to_json()) == profile
+    assert profile.downtime_secs == pytest.approx(0.0)  # here Storm moves at once
     world.name, world.slots, world.moves = "lines-2-2", {}, []
     world.snapshot()
     world.decide()
     assert len(world.moves) == 1
     assert world.decisions[-1].trigger.kind == "submitted"
+    assert world.core.records["lines-2-2"].downtime_secs == profile.downtime_secs
     for source, target in CROSSED:
         assert world.slots[source][0] == world.slots[target][0]
 

@@ -26,7 +26,7 @@ def past() -> HistoryProfile:
         "lines-1-1700000000", "lines", 60_000, 10, tasks,
         (Rate("a", "b", 400.0, 24_000.0),), rates, (NodeProfile("n1", (6700,), 200.0, None),),
     )  # fmt: skip
-    return HistoryProfile("lines", (), (), (), 0, own)
+    return HistoryProfile("lines", (), (), (), 0, past=own)
 
 
 def view(executors: Mapping[Executor, str]) -> TopologyView:
