@@ -12,6 +12,7 @@ from rich.text import Text
 
 from brain.cli.asking import AsJson, BrainAt, Topology, asks_brain
 from brain.cli.output import add_row, console, print_json
+from brain.doctor.losses import loss_words
 from brain.units import rate
 
 
@@ -129,5 +130,10 @@ def _show_state(t: dict[str, Any]) -> None:
         when = time.strftime("%H:%M:%S", time.localtime(last["time_ms"] / 1000))
         console.print(Text(f"  last: {last['outcome']} at {when}, {last['reason']}"))
     console.print(Text(f"  now:  {t['waiting'] or 'a computation is due'}"))
+    lost = loss_words(t["losses"])
+    if lost:
+        when = t["losses"]["last_ms"]
+        at = time.strftime(", last at %H:%M:%S", time.localtime(when / 1000)) if when else ""
+        console.print(Text.assemble("  ", ("lost: ", "yellow"), f"{lost}{at}"))
     for error in t["errors"]:
         console.print(Text.assemble("  ", ("wrong setting: ", "red"), error))

@@ -23,6 +23,13 @@ _OF_TOPOLOGY = (
 )
 
 
+_LOST = (
+    ("lost_windows_total", "reports", "Windows that its workers could not send to a brain."),
+    ("lost_log_lines_total", "lines", "Lines that its workers could not write to the metric log."),
+    ("edges_over_limit_total", "edges", "New edges beyond brain.scheduler.max.edges."),
+)
+
+
 def metrics_text(
     brain: Mapping[str, Any], picture: Mapping[str, Any] | None, door: Mapping[str, int]
 ) -> str:
@@ -100,6 +107,9 @@ def _topologies(out: list[str], topologies: Iterable[Mapping[str, Any]]) -> None
         values = [(labels, (t["flow"] or {}).get(key)) for labels, t in named]
         samples = [(labels, None if v is None else v / scale) for labels, v in values]
         _family(out, f"topology_{name}", "gauge", words, samples)
+    for name, key, words in _LOST:
+        lost = [(labels, t["losses"][key]) for labels, t in named]
+        _family(out, f"topology_{name}", "counter", words, lost)
     _family(
         out,
         "topology_executors",

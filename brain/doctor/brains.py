@@ -13,6 +13,7 @@ from kazoo.exceptions import KazooException
 from brain import __version__
 from brain.cluster.prerequisites import find_java
 from brain.doctor.check import Check, fail, ok, warn
+from brain.doctor.losses import check_losses
 from brain.errors import StormbrainError
 from brain.plans.election import LeaderInfo, read_leader
 
@@ -83,6 +84,7 @@ def check_picture(picture: Mapping[str, Any], asked_ms: float) -> Iterator[Check
     yield from _nimbus_asks(storm)
     for topology in picture["topologies"]:
         yield _reports(topology, picture["now_ms"])
+        yield check_losses(topology, picture["now_ms"])
         for error in topology["errors"]:
             yield warn(f"settings of {topology['name']}", error, "correct it and resubmit")
 

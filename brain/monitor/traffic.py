@@ -72,10 +72,24 @@ class TaskRates:
 
 
 @dataclass
+class Losses:
+    """What workers say they lost, since each of them started."""
+
+    reports: int = 0
+    """Windows that did not reach a brain."""
+    lines: int = 0
+    """Lines that could not be written to the metric log."""
+    last_ms: int | None = None
+    """When one of them was last seen to have grown."""
+
+
+@dataclass
 class _Worker:
     sequences: deque[int]
     offsets: deque[int]
     arrivals: deque[int]
+    lost_reports: int = 0
+    lost_lines: int = 0
 
     def too_many(self, now_ms: int) -> bool:
         """Whether the last minute is full; else this arrival is noted."""
@@ -112,6 +126,12 @@ class TopologyTraffic:
         self.refused = 0
         """Reports beyond the rate that one worker may send."""
         self.late = 0
+        self.losses = Losses()
+
+    @property
+    def edges_over_limit(self) -> int:
+        """How often an edge was new when there was no room for another one."""
+        return self._edges.dropped_keys
 
     @property
     def step_ms(self) -> int:
@@ -135,6 +155,7 @@ class TopologyTraffic:
         if worker.too_many(arrived_ms):
             self.refused += 1
             return False
+        self._note_losses(worker, report, arrived_ms)
         worker.sequences.append(report.sequence)
         worker.offsets.append(arrived_ms - report.end_ms)
         ended = report.end_ms + min(worker.offsets)
@@ -154,6 +175,17 @@ class TopologyTraffic:
                 self.locations[load.task] = slot
         self.last_report_ms = max(arrived_ms, self.last_report_ms or arrived_ms)
         return True
+
+    def _note_losses(self, worker: _Worker, report: Any, now_ms: int) -> None:
+        """Workers count since their start; what one said before is not counted again."""
+        reports = max(worker.lost_reports, report.dropped or 0)
+        lines = max(worker.lost_lines, report.dropped_lines or 0)
+        more = reports + lines - worker.lost_reports - worker.lost_lines
+        self.losses.reports += reports - worker.lost_reports
+        self.losses.lines += lines - worker.lost_lines
+        worker.lost_reports, worker.lost_lines = reports, lines
+        if more:
+            self.losses.last_ms = now_ms
 
     def rates(self, since_ms: int, until_ms: int, burst_factor: float = 0.0) -> Rates:
         """Means over the span; with a factor, without the moments that were bursts."""

@@ -138,6 +138,7 @@ def _topology(
         "workers": view.workers,
         "uptime_secs": view.uptime_secs,
         "last_report_ms": record.traffic.last_report_ms,
+        "losses": {**vars(record.traffic.losses), "edges": record.traffic.edges_over_limit},
         "moved_ms": record.moved_ms,
         "executors": [
             {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from brain.doctor.losses import check_losses
 from tests.harness.command import Run, run
 from tests.harness.feed import FedBrain
 from tests.harness.zookeeper import ZooKeeperServer, eventually
@@ -77,6 +78,38 @@ def test_doctor_without_nimbus_says_what_to_do_and_exits_with_1(fed: FedBrain) -
     for name in ("zookeeper", "brain", "plugin", "plugin version", "clock of Nimbus",
                  "clock of ZooKeeper", "reports of lines"):  # fmt: skip
         assert checks[name]["level"] == "ok", checks[name]
+
+
+def test_what_workers_lost_is_shown_with_what_to_do(
+    zookeeper: ZooKeeperServer, tmp_path: Path
+) -> None:
+    fed = FedBrain(zookeeper, tmp_path).start()
+
+    def losses() -> dict[str, str]:
+        found = {c["name"]: c for c in ask(fed, "doctor", "--json").json}
+        return dict(found["losses of lines"])
+
+    try:
+        fed.until_measured()
+        assert losses()["level"] == "ok"
+        assert "lost" not in ask(fed, "status").out
+        fed.lost_windows, fed.lost_lines = 12, 3
+        eventually(lambda: losses()["level"] == "warn", 20, "the loss to be told")
+        assert losses()["found"].startswith("12 windows did not reach a brain, 3 lines were not")
+        assert "topology.brain.metrics.dir" in losses()["fix"]
+        assert "lost: 12 windows did not reach a brain, 3 lines were not" in ask(fed, "status").out
+        assert ask(fed, "status", "--json").json["topologies"][0]["losses"]["reports"] == 12
+    finally:
+        fed.stop()
+
+
+def test_a_loss_of_long_ago_is_no_warning() -> None:
+    losses = {"reports": 5, "lines": 0, "edges": 0, "last_ms": 1_000}
+    topology = {"name": "lines", "losses": losses}
+    assert check_losses(topology, 2_000).level == "warn"
+    assert check_losses(topology, 1_000_000).level == "ok"
+    full = {"name": "lines", "losses": {**losses, "edges": 7}}
+    assert "max.edges" in check_losses(full, 1_000_000).fix
 
 
 def test_apply_then_history_tells_who_did_it(zookeeper: ZooKeeperServer, tmp_path: Path) -> None:

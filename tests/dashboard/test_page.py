@@ -116,6 +116,10 @@ def test_it_shows_the_running_topology_and_follows_a_replacement(
         page.wait_for_selector(".chart .move", state="attached")
         expect(page.locator("#tile-inter .value")).to_have_text("0 B/s")
 
+        assert page.locator(".losses").count() == 0
+        fed.lost_windows = 12
+        expect(page.locator(".losses")).to_contain_text("Lost: 12 windows did not reach a brain")
+
 
 def test_it_tells_when_storm_is_away_and_when_it_is_back(browser: Any, served: Served) -> None:
     with open_page(browser, served.url) as page:

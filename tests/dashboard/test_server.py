@@ -246,6 +246,24 @@ def test_grafana_asks_only_for_metrics_that_exist(page: Dashboard, fed: FedBrain
         assert short in source, name
 
 
+def test_losses_of_workers_are_metrics(page: Dashboard, fed: FedBrain) -> None:
+    fed.lost_windows, fed.lost_lines = 12, 3
+
+    def told() -> bool:
+        fed.round()
+        samples = parse(request(page, "GET", "/metrics")[2].decode())
+        found = [
+            sum(samples[f"stormbrain_topology_{name}_total"].values())
+            for name in ("lost_windows", "lost_log_lines", "edges_over_limit")
+        ]
+        return found == [12, 3, 0]
+
+    try:
+        eventually(told, 20, "the losses")
+    finally:
+        fed.lost_windows = fed.lost_lines = 0
+
+
 def test_a_follower_shows_what_the_leader_knows(
     fed: FedBrain, zookeeper: ZooKeeperServer, tmp_path: Path
 ) -> None:

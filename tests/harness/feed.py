@@ -63,6 +63,8 @@ class FedBrain:
         self.slots = {t: (self.nodes[(t - 1 + (t - 1) // lines) % nodes], 6700) for t in self.tasks}
         self.sequence = 0
         self._reported_ms = 0
+        self.lost_windows = self.lost_lines = 0
+        """What the worker on the first node says it has lost so far."""
         self.brain = self._new_brain()
         self._feeding: threading.Thread | None = None
         self._quiet = threading.Event()
@@ -138,6 +140,8 @@ class FedBrain:
                 port=slot[1],
                 length_ms=1000,
                 token=self.token or None,
+                dropped=self.lost_windows if slot[0] == self.nodes[0] else 0,
+                dropped_lines=self.lost_lines if slot[0] == self.nodes[0] else 0,
             )
             for load in window.tasks:
                 if load.task <= self.components["spout"]:

@@ -46,6 +46,19 @@ def test_duplicates_count_once() -> None:
     assert rate(t, 0, 30_000) == pytest.approx((100.0, 10_000.0, 5.0))
 
 
+def test_what_workers_lost_is_counted_once_and_over_their_restarts() -> None:
+    t = traffic()
+    feed(t, [0], dropped=0, dropped_lines=0)
+    assert (t.losses.reports, t.losses.lines, t.losses.last_ms) == (0, 0, None)
+    feed(t, [1, 2, 3], dropped=4, dropped_lines=2)
+    assert (t.losses.reports, t.losses.lines, t.losses.last_ms) == (4, 2, 10_000)
+    feed(t, [1], dropped=9)  # a repeated window tells nothing new
+    feed(t, [0, 1], worker="w2", dropped=3)  # counts from its own start
+    assert (t.losses.reports, t.losses.lines) == (7, 2)
+    feed(t, [4], dropped=None, dropped_lines=-5)  # an older hook, or a liar, takes nothing back
+    assert (t.losses.reports, t.losses.lines) == (7, 2)
+
+
 def test_missing_reports_do_not_lower_the_rate() -> None:
     t = traffic()
     feed(t, [0, 2, 5])

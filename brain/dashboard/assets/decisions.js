@@ -8,10 +8,19 @@ export function showDecisions(root, topology, nodes) {
   const hosts = Object.fromEntries(nodes.map((n) => [n.id, n.host || n.id]));
   const items = [...(topology.decisions || [])].reverse().map((d) => entry(d, topology.flow?.bytes ? bytes : perSecond, hosts));
   const waiting = topology.waiting ? el("p", { class: "note" }, `Now: ${topology.waiting}.`) : null;
+  const lost = losses(topology.losses);
   const errors = (topology.errors || []).map((e) => el("p", { class: "error" }, e));
   const list = items.length ? el("ol", { class: "decisions" }, ...items)
     : el("p", { class: "note" }, "No decision yet.");
-  root.replaceChildren(...[waiting, ...errors, list].filter(Boolean));
+  root.replaceChildren(...[waiting, lost, ...errors, list].filter(Boolean));
+}
+
+/** What the workers say they lost; null if nothing. */
+function losses(lost) {
+  const words = [[lost?.reports, "windows did not reach a brain"], [lost?.lines, "lines were not written to the metric log"],
+    [lost?.edges, "edges found no room (brain.scheduler.max.edges)"]].filter(([n]) => n).map(([n, told]) => `${count(n)} ${told}`);
+  const when = lost?.last_ms ? `, last at ${clock(lost.last_ms)}` : "";
+  return words.length ? el("p", { class: "error losses" }, `Lost: ${words.join(", ")}${when}. \`stormbrain doctor\` says what to do.`) : null;
 }
 
 const perSecond = (tuples) => `${count(tuples)} tuples/s`;
