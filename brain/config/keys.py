@@ -444,8 +444,8 @@ _ALL = (
         "topology.brain.balance.factor",
         1.2,
         "",
-        "How far a node's planned CPU may exceed its fair share (plus one executor); 0 lets a "
-        "topology be packed onto as few nodes as its measured CPU allows.",
+        "How far a node's planned CPU may exceed its fair share (or by one executor, if that is "
+        "more); 0 lets a topology be packed onto as few nodes as its measured CPU allows.",
         _T,
         _number(0, 1000),
     ),

@@ -128,7 +128,9 @@ def _nodes(
         limit = capacity[s.id] * headroom if s.cpu is not None else np.inf
         if factor > 0:
             fair = total * capacity[s.id] / all_capacity
-            limit = min(limit, factor * fair + largest)
+            # One executor above the fair share can always be reached; both slacks together would
+            # let a node have half as much again for the sake of a few acks.
+            limit = min(limit, max(factor * fair, fair + largest))
         limit = min(limit, room.get(s.id, np.inf))
         # What the others burn already cannot be planned away; the limit must not be below it.
         limit = max(limit, others.get(s.id, 0.0))
