@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,10 @@ class NodeGroup:
 
     def make(self) -> None:
         for folder in self.folders:
-            folder.mkdir(parents=True, exist_ok=True)
+            for _ in range(5):  # the folder above goes with another testbed that is taken down
+                with contextlib.suppress(FileNotFoundError):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    break
             if self.version == 2:  # the controller is handed down level by level
                 for above in (ROOT, folder.parents[1], folder.parent):
                     (above / "cgroup.subtree_control").write_text("+cpu")
@@ -101,6 +105,8 @@ def remove_groups(testbed: str) -> None:
         for child in [path for path in folder.iterdir() if path.is_dir()]:
             NodeGroup(child, None, 1).remove()
         NodeGroup(folder, None, 1).remove()
+        with contextlib.suppress(OSError):  # of another testbed too, then: the last one removes it
+            folder.parent.rmdir()
 
 
 def _v2_cpu() -> bool:

@@ -110,6 +110,8 @@ def test_up_is_idempotent_and_down_leaves_nothing(name: str) -> None:
     assert namespaces(prefix) == []
     assert prefix not in {interface for _, interface in socket.if_nameindex()}
     assert not list(ROOT.glob(f"*/stormbrain/{prefix}"))
+    for folder in (ROOT / "stormbrain", *ROOT.glob("*/stormbrain")):  # of other testbeds, if any
+        assert not folder.exists() or any(path.is_dir() for path in folder.iterdir()), folder
     assert Testbed.remove(name) is False
 
 
