@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, NotEmptyError
 
 from brain.agent.datagram import info_from
 from brain.plans.plan import Executor, SlotId
@@ -62,6 +62,7 @@ class AgentBoard:
         self._root = root.rstrip("/")
         self.node = node
         self.plans = PlanStore(client, root)
+        self._missed: set[str] = set()
 
     def ensure_layout(self) -> None:
         self.plans.ensure_layout()
@@ -171,7 +172,18 @@ class AgentBoard:
             self._write(path, data, ephemeral=False)
 
     def forget(self, live: set[str]) -> None:
-        """Removes what this agent told of topologies that are gone."""
+        """Removes what this agent told of topologies that are gone; and their plans.
+
+        A lock's znode says that a topology was of agents. If Nimbus has not named it for two
+        rounds it is gone, and there may be no brain to clear up after it.
+        """
+        gone = set(self._children("agents/locks")) - live
+        for topology_id in gone & self._missed:
+            self.plans.forget(topology_id)
+            for path in (f"decisions/{topology_id}", f"agents/locks/{topology_id}"):
+                with contextlib.suppress(NoNodeError, NotEmptyError):
+                    self._zk.delete(f"{self._root}/{path}")
+        self._missed = gone
         for area in ("rates", "wishes"):
             for topology_id in set(self._children(f"agents/{area}")) - live:
                 with contextlib.suppress(KazooException):

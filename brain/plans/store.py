@@ -169,12 +169,16 @@ class PlanStore:
         keep = set(live)
         gone = {t for area in ("plans", "proposals", "epochs") for t in self.ids(area)} - keep
         for topology_id in sorted(gone):
-            self.delete(topology_id)
-            self.delete(topology_id, "proposals")
-            with contextlib.suppress(NoNodeError):
-                self._zk.delete(self._path("epochs", topology_id))
+            self.forget(topology_id)
         self._sweep_chunks()
         return sorted(gone)
+
+    def forget(self, topology_id: str) -> None:
+        """Removes what there is of one topology that is gone: ids never come back."""
+        self.delete(topology_id)
+        self.delete(topology_id, "proposals")
+        with contextlib.suppress(NoNodeError):
+            self._zk.delete(self._path("epochs", topology_id))
 
     def _sweep_chunks(self) -> None:
         """Removes chunks that no manifest names: what an interrupted write left behind."""

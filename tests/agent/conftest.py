@@ -9,5 +9,6 @@ from tests.harness.zookeeper import ZooKeeperServer
 
 @pytest.fixture(scope="session")
 def zookeeper() -> Iterator[ZooKeeperServer]:
-    with ZooKeeperServer() as server:
+    # Agents that are dead are to be missed soon.
+    with ZooKeeperServer(longest_session_ms=4_000) as server:
         yield server

@@ -48,13 +48,17 @@ class Fleet:
         self.sequence = 0
 
     def start(self, *nodes: str, **environment: str) -> None:
+        # All share this machine, whose load is that of other tests: as nodes they are idle.
+        idle = self.folder / "idle-group"
+        idle.mkdir(exist_ok=True)
+        (idle / "cpuacct.usage").write_text("0")
         for node in nodes or tuple(self.nodes):
             command = [
                 sys.executable, "-m", "brain.agent", "--node", node,
                 "--zookeeper", self.zookeeper.hosts, "--root", self.root,
                 "--listen", "127.0.0.1:0", "--metrics", str(self.folder / node),
                 "--round-secs", "0.6", "--gossip-secs", "0.3", "--probe-secs", "0.1",
-                "--cooldown-rounds", "3",
+                "--cooldown-rounds", "3", "--cgroup", str(idle), "--cpu-points", "100",
             ]  # fmt: skip
             log = (self.folder / f"{node}.log").open("ab")
             self.processes[node] = subprocess.Popen(
@@ -118,6 +122,12 @@ class Fleet:
             "used": used,
             "topologies": [TOPOLOGY],
         })  # fmt: skip
+
+    def end(self) -> None:
+        """The topology is killed: Nimbus names it no more."""
+        self.client.delete(f"{self.root}/stage/{TOPOLOGY}")
+        cluster = json.loads(self.client.get(f"{self.root}/cluster")[0])
+        self._write("cluster", {**cluster, "used": {}, "topologies": []})
 
     def workers(self) -> None:
         """One window of the hook on each node: 10 tuples a second along the chain."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,6 +106,56 @@ def test_zookeeper_gone_and_back_is_survived(tmp_path: Path) -> None:
             assert all(p.poll() is None for p in fleet.processes.values())
         finally:
             fleet.close()
+
+
+def test_a_clock_that_jumps_about_changes_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    """The wall clock of two nodes leaps by days, forwards and back, at every look."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import itertools, time\n"
+        "real, days = time.time, itertools.cycle([0, 3, -7, 40, -400])\n"
+        "time.time = lambda: real() + 86400 * next(days)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), os.getcwd()])
+    fleet.start("n1", "n2", PYTHONPATH=path)
+    fleet.start("n3", "n4")
+    assert fleet.live(lambda: len(fleet.live_agents()) == 4), fleet.log("n1")
+    assert fleet.live(lambda: len(places(fleet)) == 1), fleet.log("n2")
+    moved, rounds = len(fleet.applied), fleet.sequence + 16
+    assert fleet.live(lambda: fleet.sequence > rounds)
+    assert len(fleet.applied) == moved
+    assert set(fleet.assignment) == set(fleet.executors)
+
+
+def test_a_partitioned_agent_moves_nothing_and_comes_back(fleet: Fleet) -> None:
+    """It reaches ZooKeeper no more and answers nobody (it is stopped), then wakes with old news."""
+    fleet.start()
+    assert fleet.live(lambda: len(fleet.live_agents()) == 4)
+    fleet.processes["n2"].send_signal(signal.SIGSTOP)
+    assert fleet.live(lambda: len(fleet.live_agents()) == 3), "its session ends without it"
+    assert fleet.live(lambda: bool(fleet.applied)), fleet.log("n1")
+    assert set(fleet.assignment) == set(fleet.executors)
+    fleet.processes["n2"].send_signal(signal.SIGCONT)
+    assert fleet.live(lambda: len(fleet.live_agents()) == 4)
+    assert fleet.live(lambda: len(places(fleet)) == 1)
+    moved, rounds = len(fleet.applied), fleet.sequence + 16
+    assert fleet.live(lambda: fleet.sequence > rounds)
+    assert len(fleet.applied) == moved
+    assert fleet.refused == 0
+
+
+def test_what_is_left_of_a_topology_that_ended_is_removed_without_a_brain(fleet: Fleet) -> None:
+    fleet.start()
+    assert fleet.live(lambda: bool(fleet.applied)), fleet.log("n2")
+    paths = [f"{fleet.root}/{area}/{TOPOLOGY}"
+             for area in ("plans", "epochs", "decisions", "agents/locks", "agents/rates",
+                          "agents/wishes")]  # fmt: skip
+    assert all(fleet.client.exists(path) for path in paths)
+    fleet.end()
+    eventually(
+        lambda: not [path for path in paths if fleet.client.exists(path)],
+        30,
+        "nothing of the topology to be left",
+    )
 
 
 def test_a_wrong_option_is_told_in_one_line(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from brain.cluster.storm_home import ensure_storm_home
 class ZooKeeperServer:
     """``with ZooKeeperServer() as zk: zk.client()``; everything is gone afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest_session_ms: int = 10_000) -> None:
+        self._longest_session_ms = longest_session_ms
         self._dir = Path(tempfile.mkdtemp(prefix="stormbrain-zk-"))
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
@@ -48,6 +49,7 @@ class ZooKeeperServer:
             f"dataDir={self._dir / 'data'}\nclientPort={self.port}\n"
             "clientPortAddress=127.0.0.1\nadmin.enableServer=false\ntickTime=500\n"
             "minSessionTimeout=1000\nmaxClientCnxns=0\n"
+            f"maxSessionTimeout={self._longest_session_ms}\n"
         )
         with (self._dir / "zookeeper.out").open("ab") as out:
             self._process = subprocess.Popen(
