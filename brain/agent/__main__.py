@@ -18,9 +18,12 @@ from brain.agent.node_load import NodeLoad
 from brain.agent.qos_monitor import QosMonitor, Timing
 from brain.agent.worker_monitor import WorkerMonitor
 from brain.errors import StormbrainError
+from brain.plans.ownership import zookeeper_credentials
 from brain.qos.mape import MapeSettings
 
 LISTEN = "127.0.0.1:6791"
+TOKEN, AUTH = "STORMBRAIN_TOKEN", "STORMBRAIN_ZOOKEEPER_AUTH"
+"""Secrets come from the environment: a command line is for everybody to see."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,6 +31,8 @@ def parser() -> argparse.ArgumentParser:
         prog="stormbrain agent",
         description="Run an agent beside a supervisor: it measures the network and moves executors "
         "of topologies with topology.brain.algorithm: qos-distributed.",
+        epilog=f"From the environment: {TOKEN} (brain.scheduler.token) signs datagrams, {AUTH} "
+        "(brain.scheduler.zookeeper.auth, user:password) owns znodes together with the brain.",
     )
     p.add_argument("--node", required=True, help="id of the supervisor that it runs beside")
     p.add_argument("--zookeeper", required=True, help="Storm's ZooKeeper: host:port, …")
@@ -81,14 +86,16 @@ def run(options: argparse.Namespace) -> int:
         (host.strip("[]") or "127.0.0.1", int(port)),
         load,
         Timing(options.probe_secs, options.gossip_secs),
-        os.environ.get("STORMBRAIN_TOKEN"),
+        os.environ.get(TOKEN),
         options.seed,
     )
+    credentials = zookeeper_credentials(os.environ.get(AUTH))
     client = KazooClient(
         hosts=options.zookeeper,
         timeout=15,
         connection_retry=KazooRetry(max_tries=-1, max_delay=5.0),
         command_retry=KazooRetry(max_tries=3, max_delay=2.0, deadline=10.0),
+        **credentials,
     )
     client.start_async()
     board = AgentBoard(client, options.root, options.node)

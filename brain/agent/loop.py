@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, NoAuthError
 
 from brain.agent.board import AgentBoard, ClusterNews, StageNews
 from brain.agent.qos_monitor import QosMonitor
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 ALGORITHM = "qos-distributed"
 LOAD_SECS = 5.0
+COMPLAIN_SECS = 600.0
 PENDING_ROUNDS = 4
 """So many rounds a plan may wait for Nimbus before another may take its place."""
 
@@ -56,6 +57,7 @@ class Agent:
     _stop: threading.Event = field(default_factory=threading.Event)
     _pending: dict[str, _Pending] = field(default_factory=dict)
     _said: dict[str, str] = field(default_factory=dict)
+    _complained: tuple[str, float] = ("", 0.0)
 
     def __post_init__(self) -> None:
         self.scheduler = AdaptiveScheduler(self.board.node, self.settings)
@@ -77,8 +79,13 @@ class Agent:
                     if time.monotonic() >= next_round:
                         next_round = time.monotonic() + self.round_secs
                         self.round()
+            except NoAuthError:
+                self._complain(
+                    "ZooKeeper lets this agent write nothing: give it STORMBRAIN_ZOOKEEPER_AUTH, "
+                    "brain.scheduler.zookeeper.auth as the brain has it"
+                )
             except (KazooException, StormbrainError) as e:
-                log.warning("this round is lost: %s", e or type(e).__name__)
+                self._complain(f"this round is lost: {e or type(e).__name__}")
             except Exception:
                 log.exception("this round failed, the agent goes on")
             left = max(0.05, next_round - time.monotonic())
@@ -87,6 +94,13 @@ class Agent:
 
     def stop(self) -> None:
         self._stop.set()
+
+    def _complain(self, words: str) -> None:
+        """The same trouble is told once in ten minutes: it comes back every few seconds."""
+        told, at = self._complained
+        if words != told or time.monotonic() - at > COMPLAIN_SECS:
+            self._complained = (words, time.monotonic())
+            log.warning("%s", words)
 
     def round(self) -> None:
         """Monitor, analyse, plan and execute for each topology of agents with executors here."""

@@ -57,6 +57,7 @@ def serve(
 
     from brain.cli.connection import zookeeper_hosts
     from brain.config import Settings
+    from brain.plans.ownership import zookeeper_credentials
     from brain.service.runtime import BrainRuntime
 
     logging.basicConfig(
@@ -113,24 +114,6 @@ def serve(
     runtime.stop()
     client.stop()
     client.close()
-
-
-def zookeeper_credentials(auth: str | None) -> dict[str, Any]:
-    """With credentials, our znodes are ours to write and the shim's to read."""
-    if auth is None:
-        return {}
-    from kazoo.security import make_acl, make_digest_acl
-
-    user, colon, password = auth.partition(":")
-    if not colon or not user or not password:
-        raise BadInput("brain.scheduler.zookeeper.auth", "must be user:password")
-    return {
-        "auth_data": [("digest", auth)],
-        "default_acl": [
-            make_digest_acl(user, password, all=True),
-            make_acl("world", "anyone", read=True),
-        ],
-    }
 
 
 def _dashboard(runtime: Any, address: str) -> Any:

@@ -262,7 +262,8 @@ _ALL = (
         "brain.scheduler.zookeeper.auth",
         None,
         "user:password",
-        "Digest credentials with which the brain owns its znodes; others may then only read.",
+        "Digest credentials with which the brain owns its znodes; others may then only read. With "
+        "agents (docs/qos.md) Nimbus's storm.yaml needs them too, and each agent.",
         _C,
         _text,
         secret=True,

@@ -1,19 +1,37 @@
-"""Makes the znodes ours that an earlier brain, or one without credentials, left open."""
+"""Whose znodes they are: credentials, and taking over what was left open without them."""
 
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError, NoNodeError
+from kazoo.security import make_acl, make_digest_acl
 
-from brain.errors import StormbrainError
+from brain.errors import BadInput, StormbrainError
 
 log = logging.getLogger(__name__)
 
 
 class NotOurs(StormbrainError):
     """The znodes belong to somebody else."""
+
+
+def zookeeper_credentials(auth: str | None) -> dict[str, Any]:
+    """What a KazooClient is to be made with: our znodes are ours to write and anybody's to read."""
+    if auth is None:
+        return {}
+    user, colon, password = auth.partition(":")
+    if not colon or not user or not password:
+        raise BadInput("brain.scheduler.zookeeper.auth", "must be user:password")
+    return {
+        "auth_data": [("digest", auth)],
+        "default_acl": [
+            make_digest_acl(user, password, all=True),
+            make_acl("world", "anyone", read=True),
+        ],
+    }
 
 
 def take_ownership(client: KazooClient, root: str) -> int:

@@ -11,11 +11,14 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
-from brain.cli.serve import zookeeper_credentials
+from brain.agent.board import AgentBoard
 from brain.config import Settings
 from brain.errors import BadInput
 from brain.plans.election import read_leader
+from brain.plans.ownership import zookeeper_credentials
 from brain.plans.store import PlanStore
+from brain.qos.space import NodeQos
+from brain.qos.vivaldi import Coordinate
 from brain.service.runtime import BrainRuntime
 from tests.harness.zookeeper import ZooKeeperServer, eventually
 from tests.plans.test_store import PLAN
@@ -107,3 +110,34 @@ def test_credentials_that_cannot_be_meant_are_refused_without_being_shown(auth: 
     with pytest.raises(BadInput, match="must be user:password") as told:
         zookeeper_credentials(auth)
     assert "secret" not in str(told.value)
+
+
+def test_agents_with_the_credentials_place_and_without_them_are_told_why(
+    brain: BrainRuntime, zookeeper: ZooKeeperServer, root: str, tmp_path: Path
+) -> None:
+    """The agents' board on znodes that a brain owns; what they tell belongs to the same user."""
+    client, stranger = as_user(zookeeper, "brain:secret"), as_user(zookeeper, None)
+    try:
+        board = AgentBoard(client, root, "n1")
+        board.ensure_layout()
+        board.announce("127.0.0.1:6791", NodeQos("n1", Coordinate()))
+        board.tell_wishes("t-1-1", "base", [])
+        epoch = board.plans.next_epoch("t-2-1")
+        board.plans.write(dataclasses.replace(PLAN, topology_id="t-2-1", epoch=epoch))
+        board.keep_decision("t-1-1", {"id": "x"})
+        with board.locked("t-1-1") as mine:
+            assert mine
+        other = AgentBoard(stranger, root, "n2")
+        assert list(other.agents()) == ["n1"]
+        for attempt in (
+            lambda: other.announce("127.0.0.1:6792", NodeQos("n2", Coordinate())),
+            lambda: other.tell_wishes("t-1-1", "base", []),
+            lambda: other.plans.next_epoch("t-1-1"),
+            lambda: stranger.set(f"{root}/agents/live/n1", b"{}"),
+        ):
+            with pytest.raises(NoAuthError):
+                attempt()
+    finally:
+        for c in (client, stranger):
+            c.stop()
+            c.close()

@@ -16,6 +16,7 @@ import org.apache.storm.utils.ObjectReader;
  * @param maxFrameBytes    {@value #MAX_FRAME_BYTES}: larger messages of the brain are refused unread
  * @param token            {@value #TOKEN}: shared secret sent with each request, or null
  * @param tls              certificates and key, or null for connections without TLS
+ * @param zookeeperAuth    {@value #ZOOKEEPER_AUTH}: {@code user:password} that owns what agents are told, or null
  */
 public record BrainConfig(
         int deadlineMs,
@@ -25,12 +26,14 @@ public record BrainConfig(
         List<BrainAddress> addresses,
         int maxFrameBytes,
         String token,
-        TlsFiles tls) {
+        TlsFiles tls,
+        String zookeeperAuth) {
 
     public static final String DEADLINE_MS = "brain.scheduler.deadline.ms";
     public static final String CONNECT_TIMEOUT_MS = "brain.scheduler.connect.timeout.ms";
     public static final String FALLBACK = "brain.scheduler.fallback";
     public static final String ZOOKEEPER_ROOT = "brain.scheduler.zookeeper.root";
+    public static final String ZOOKEEPER_AUTH = "brain.scheduler.zookeeper.auth";
     public static final String ADDRESS = "brain.scheduler.address";
     public static final String MAX_FRAME_BYTES = "brain.scheduler.max.frame.bytes";
     public static final String TOKEN = "brain.scheduler.token";
@@ -64,7 +67,17 @@ public record BrainConfig(
                 BrainAddress.parseList(text(conf, ADDRESS, "")),
                 number(conf, MAX_FRAME_BYTES, 16 * MIB, 65_536, 1024 * MIB),
                 text(conf, TOKEN, null),
-                TlsFiles.from(conf));
+                TlsFiles.from(conf),
+                credentials(conf));
+    }
+
+    /** Never shown, also where it is wrong. */
+    private static String credentials(Map<String, Object> conf) {
+        String auth = text(conf, ZOOKEEPER_AUTH, null);
+        if (auth != null && (auth.indexOf(':') < 1 || auth.endsWith(":"))) {
+            throw new IllegalArgumentException(ZOOKEEPER_AUTH + " must be user:password");
+        }
+        return auth;
     }
 
     /** The defaults: what a scheduler with unreadable settings works with. */
@@ -93,13 +106,14 @@ public record BrainConfig(
         return number;
     }
 
-    /** Without the token: this text may be logged. */
+    /** Without the secrets: this text may be logged. */
     @Override
     public String toString() {
         return "deadline " + deadlineMs + " ms, connect timeout " + connectTimeoutMs + " ms, fallback " + fallback
                 + ", ZooKeeper root " + zookeeperRoot
                 + ", brain " + (addresses.isEmpty() ? "by leader znode" : addresses.toString())
                 + ", frames up to " + maxFrameBytes + " bytes, token " + (token == null ? "not set" : "set")
-                + ", TLS " + (tls == null ? "off" : tls.toString());
+                + ", TLS " + (tls == null ? "off" : tls.toString())
+                + ", ZooKeeper credentials " + (zookeeperAuth == null ? "not set" : "set");
     }
 }

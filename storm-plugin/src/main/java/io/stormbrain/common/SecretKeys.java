@@ -13,7 +13,7 @@ public final class SecretKeys implements Validated {
     public static final String TOKEN = BrainConfig.TOKEN;
 
     @Password
-    public static final String ZOOKEEPER_AUTH = "brain.scheduler.zookeeper.auth";
+    public static final String ZOOKEEPER_AUTH = BrainConfig.ZOOKEEPER_AUTH;
 
     private SecretKeys() {
     }

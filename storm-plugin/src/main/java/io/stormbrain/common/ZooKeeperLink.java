@@ -1,5 +1,7 @@
 package io.stormbrain.common;
 
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +13,8 @@ import org.apache.storm.Config;
 import org.apache.storm.shade.org.apache.curator.framework.CuratorFramework;
 import org.apache.storm.shade.org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
+import org.apache.storm.shade.org.apache.zookeeper.ZooDefs;
+import org.apache.storm.shade.org.apache.zookeeper.data.ACL;
 import org.apache.storm.utils.CuratorUtils;
 import org.apache.storm.utils.ObjectReader;
 import org.apache.storm.utils.ZookeeperAuthInfo;
@@ -18,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads from Storm's own ZooKeeper with Storm's own settings (servers, port, authentication, TLS), at absolute paths.
+ * Storm's own ZooKeeper with Storm's own settings (servers, port, authentication, TLS), at absolute paths.
  *
  * <p>The connection is made by the first caller and kept up by Curator. No read takes longer than its caller allows:
  * reads run in the background, so that a ZooKeeper that hangs holds nobody.
@@ -27,10 +31,22 @@ public final class ZooKeeperLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ZooKeeperLink.class);
 
     private final Map<String, Object> conf;
+    private final String digest;
     private CuratorFramework curator;
     private boolean closed;
 
     public ZooKeeperLink(Map<String, Object> stormConf) {
+        this(stormConf, null);
+    }
+
+    /**
+     * A connection as somebody else than Storm.
+     *
+     * @param digest {@code user:password} in place of Storm's own credentials: what is made belongs to that user, and
+     *               everybody may read it; null for Storm's own
+     */
+    public ZooKeeperLink(Map<String, Object> stormConf, String digest) {
+        this.digest = digest;
         this.conf = new HashMap<>(stormConf);
         // Storm's own patience (5 tries with pauses of seconds) is too much for a scheduling round.
         conf.put(Config.STORM_ZOOKEEPER_RETRY_TIMES, 1);
@@ -93,6 +109,23 @@ public final class ZooKeeperLink implements AutoCloseable {
                 callback -> client.delete().inBackground(callback).forPath(path));
     }
 
+    /**
+     * The names of a znode's children; none where there is no znode.
+     *
+     * @throws ZooKeeperAway if there is no answer in time
+     */
+    public List<String> children(String path, long timeoutMs) throws ZooKeeperAway, InterruptedException {
+        CuratorFramework client = connected(timeoutMs);
+        List<String> found = new ArrayList<>();
+        finish(path, timeoutMs, KeeperException.Code.NONODE, callback -> client.getChildren().inBackground((c, event) -> {
+            if (event.getChildren() != null) {
+                found.addAll(event.getChildren());
+            }
+            callback.processResult(c, event);
+        }).forPath(path));
+        return found;
+    }
+
     /** A change that is begun in the background with the callback that it is given. */
     private interface Change {
         void begin(BackgroundCallback callback) throws Exception;
@@ -145,7 +178,9 @@ public final class ZooKeeperLink implements AutoCloseable {
             try {
                 // An empty root, not storm.zookeeper.root: the brain's paths are absolute.
                 fresh = CuratorUtils.newCurator(conf, servers(), conf.get(Config.STORM_ZOOKEEPER_PORT), "",
-                        new ZookeeperAuthInfo(conf), null);
+                        digest == null ? new ZookeeperAuthInfo(conf)
+                                : new ZookeeperAuthInfo("digest", digest.getBytes(StandardCharsets.UTF_8)),
+                        digest == null ? null : ownersAcl());
                 fresh.start();
                 curator = fresh;
             } catch (RuntimeException e) {
@@ -154,6 +189,13 @@ public final class ZooKeeperLink implements AutoCloseable {
             }
         }
         return curator;
+    }
+
+    /** As the brain's: all to the owner, reading to everybody. */
+    private static List<ACL> ownersAcl() {
+        List<ACL> acl = new ArrayList<>(ZooDefs.Ids.CREATOR_ALL_ACL);
+        acl.addAll(ZooDefs.Ids.READ_ACL_UNSAFE);
+        return acl;
     }
 
     @SuppressWarnings("unchecked")

@@ -45,6 +45,8 @@ public final class BrainScheduler implements IScheduler {
 
     void prepare(Map<String, Object> conf, StormMetricsRegistry registry, BrainConfig config, FallbackRunner fallback) {
         ZooKeeperLink zookeeper = new ZooKeeperLink(conf);
+        ZooKeeperLink owned =
+                config.zookeeperAuth() == null ? zookeeper : new ZooKeeperLink(conf, config.zookeeperAuth());
         parts = new Parts(
                 config,
                 new Snapshot(nimbus(conf), config.token()),
@@ -54,7 +56,7 @@ public final class BrainScheduler implements IScheduler {
                 new SchedulerMetrics(registry),
                 fallback,
                 zookeeper,
-                new StagePublisher(zookeeper, config.zookeeperRoot()));
+                new StagePublisher(owned, config.zookeeperRoot()));
         connectInBackground(zookeeper);
         LOG.info("BrainScheduler is ready: {}", config);
     }

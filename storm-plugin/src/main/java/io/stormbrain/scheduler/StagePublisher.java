@@ -29,18 +29,26 @@ import org.slf4j.LoggerFactory;
  * Tells agents what Nimbus knows: {@code <root>/cluster} (supervisors, slots in use, which topologies are theirs) and
  * {@code <root>/stage/<topology-id>} for each of their topologies. Where there is none, nothing is ever written.
  *
+ * <p>Only the leading Nimbus calls its scheduler, so this one may also remove what is not its own: once at the start and
+ * then each minute, stages of topologies that ended while another Nimbus led, or none; and stages that somebody has
+ * removed are written again.
+ *
  * <p>Writing happens on a thread of its own, at most one round behind; what did not change is not written again. If it
  * fails, agents see old news, decide from it, and the plan is refused as made from another assignment.
  */
 final class StagePublisher implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(StagePublisher.class);
     private static final long WRITE_MS = 5_000;
+    private static final long SWEEP_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final String STAGES = "stage";
 
     private final ZooKeeperLink zookeeper;
     private final String root;
     private final Map<String, String> written = new ConcurrentHashMap<>();
     private final ThreadPoolExecutor writer;
     private volatile String failure;
+    private volatile boolean swept;
+    private long sweptNanos;
 
     StagePublisher(ZooKeeperLink zookeeper, String root) {
         this.zookeeper = zookeeper;
@@ -58,19 +66,23 @@ final class StagePublisher implements AutoCloseable {
         Map<String, String> texts = new LinkedHashMap<>();
         List<TopologyDetails> owned =
                 Snapshot.sortedById(topologies).stream().filter(AgentOwned::is).toList();
-        if (owned.isEmpty() && written.isEmpty()) {
+        if (owned.isEmpty() && written.isEmpty() && swept) {
             return;
         }
         for (TopologyDetails topology : owned) {
-            texts.put("stage/" + topology.getId(), stage(topology, cluster, rejections.get(topology.getId())));
+            texts.put(STAGES + "/" + topology.getId(), stage(topology, cluster, rejections.get(topology.getId())));
         }
         // Last, so that whoever reads of a topology there finds its stage.
         texts.put("cluster", cluster(cluster, owned));
-        writer.execute(() -> write(texts));
+        writer.execute(() -> write(texts, !owned.isEmpty()));
     }
 
-    private void write(Map<String, String> texts) {
+    private void write(Map<String, String> texts, boolean needed) {
         try {
+            boolean leftovers = sweep(texts);
+            if (!needed && !leftovers && written.isEmpty()) {
+                return; // there is nobody to tell
+            }
             for (Map.Entry<String, String> entry : texts.entrySet()) {
                 if (!entry.getValue().equals(written.get(entry.getKey()))) {
                     zookeeper.write(LeaderNode.child(root, entry.getKey()),
@@ -95,6 +107,29 @@ final class StagePublisher implements AutoCloseable {
         } catch (RuntimeException e) {
             LOG.warn("agents are not told of the assignment", e);
         }
+    }
+
+    /** Makes the stages in ZooKeeper those that there are; whether there were others. */
+    private boolean sweep(Map<String, String> texts) throws ZooKeeperAway, InterruptedException {
+        long now = System.nanoTime();
+        if (swept && now - sweptNanos < SWEEP_NANOS) {
+            return false;
+        }
+        TreeSet<String> there = new TreeSet<>();
+        zookeeper.children(LeaderNode.child(root, STAGES), WRITE_MS).forEach(id -> there.add(STAGES + "/" + id));
+        written.keySet().removeIf(key -> key.startsWith(STAGES + "/") && !there.contains(key));
+        boolean leftovers = false;
+        for (String stage : there) {
+            if (!texts.containsKey(stage)) {
+                zookeeper.delete(LeaderNode.child(root, stage), WRITE_MS);
+                written.remove(stage);
+                leftovers = true;
+                LOG.info("{} was left behind and is removed: that topology is gone", stage);
+            }
+        }
+        swept = true;
+        sweptNanos = now;
+        return leftovers;
     }
 
     private static String stage(TopologyDetails topology, Cluster cluster, Rejection rejection) {
@@ -163,5 +198,6 @@ final class StagePublisher implements AutoCloseable {
     @Override
     public void close() {
         writer.shutdownNow();
+        zookeeper.close();
     }
 }

@@ -3,6 +3,7 @@ package io.stormbrain.scheduler;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.stormbrain.testing.FakeBrain;
@@ -14,6 +15,7 @@ import java.util.Map;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.WorkerSlot;
+import org.apache.storm.shade.org.apache.zookeeper.KeeperException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -134,6 +136,38 @@ class AgentOwnedTest {
     }
 
     @Test
+    void stagesOfTopologiesThatEndedUnderAnotherNimbusAreRemoved(@TempDir Path dir) throws Exception {
+        h.zookeeper.write("/stormbrain/stage/gone-1", "{}".getBytes());
+        h.round();
+        awaited("/stormbrain/cluster");
+        assertNull(h.zookeeper.read("/stormbrain/stage/gone-1"));
+        awaited("/stormbrain/stage/t-1");
+        try (Harness plain = new Harness(dir)) { // nor do they need a topology of agents to be removed
+            plain.zookeeper.write("/stormbrain/stage/gone-2", "{}".getBytes());
+            plain.nimbus.nodes(2, 2).topology("p-1", 1, 1, 1, 1);
+            plain.prepare();
+            plain.round();
+            assertTrue(awaited(plain, "/stormbrain/cluster").contains("\"topologies\":[]"));
+            assertNull(plain.zookeeper.read("/stormbrain/stage/gone-2"));
+        }
+    }
+
+    @Test
+    void withCredentialsWhatAgentsAreToldIsNobodyElsesToWrite(@TempDir Path dir) throws Exception {
+        try (Harness owner = new Harness(dir)) {
+            owner.nimbus.conf().put("brain.scheduler.zookeeper.auth", "brain:secret");
+            owner.nimbus.nodes(3, 2).topology("t-1", 2, 1, 2, 1, Map.of(AgentOwned.KEY, AgentOwned.ALGORITHM));
+            owner.prepare();
+            owner.round();
+            awaited(owner, "/stormbrain/cluster");
+            for (String path : List.of("/stormbrain/cluster", "/stormbrain/stage/t-1", "/stormbrain/stage/forged")) {
+                assertThrows(KeeperException.NoAuthException.class,
+                        () -> owner.zookeeper.write(path, "{}".getBytes()), path);
+            }
+        }
+    }
+
+    @Test
     void theDigestIsTheBrains() {
         Map<ExecutorDetails, WorkerSlot> assignment = Map.of(
                 new ExecutorDetails(10, 11), new WorkerSlot("n2", 6701),
@@ -144,8 +178,12 @@ class AgentOwnedTest {
     }
 
     private String awaited(String path) throws Exception {
+        return awaited(h, path);
+    }
+
+    private static String awaited(Harness harness, String path) throws Exception {
         for (int i = 0; i < 400; i++) {
-            byte[] data = h.zookeeper.read(path);
+            byte[] data = harness.zookeeper.read(path);
             if (data != null) {
                 return new String(data);
             }
