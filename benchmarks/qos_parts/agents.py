@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import psutil
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 
 from brain.agent.board import read_agents
-from brain.cluster.processes import ProcessRef
+from brain.agent.loop import ALGORITHM
+from brain.cluster import processes
+from brain.cluster.processes import MARKER, ProcessRef
 from brain.service.decision_log import read_decisions
 from brain.testbed import Testbed
-from brain.testbed.bed import machine_name
+from brain.testbed.bed import machine_name, testbed_dir
 from brain.testbed.cgroups import node_group
 
 ROOT = "/stormbrain"
@@ -92,37 +100,45 @@ class AgentFleet:
 
 def _run_outside(bed: Testbed, node: str, command: list[str]) -> ProcessRef:
     """On the node's network, but not within its CPU limit: a stressed node's agent still speaks."""
-    import os
-    from pathlib import Path
-
-    from brain.cluster import processes
-    from brain.cluster.processes import MARKER
-    from brain.testbed.bed import testbed_dir
-
     own = {**os.environ, MARKER: str(testbed_dir(bed.spec.name))}
     log = testbed_dir(bed.spec.name) / f"agent-{node}.out"
     return processes.spawn(command, own, log, Path.cwd())
 
 
-def decisions(zookeeper: str, topology_id: str) -> list[dict[str, Any]]:
-    client = KazooClient(hosts=zookeeper)
+@contextmanager
+def zookeeper_of(bed: Testbed) -> Iterator[KazooClient]:
+    client = KazooClient(hosts=bed.cluster.zookeeper_address)
     client.start(timeout=20)
     try:
-        return read_decisions(client, f"{ROOT}/decisions", topology_id)
+        yield client
     finally:
         client.stop()
         client.close()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What agents have decided lately, by id and reason, and what Nimbus says that runs."""
+
+    decisions: dict[str, str]
+    slots: dict[str, str]
+    """Executor → node:port."""
+
+
+def look(client: KazooClient, topology_id: str) -> Seen:
+    rows = read_decisions(client, f"{ROOT}/decisions", topology_id)
+    try:
+        stage = json.loads(client.get(f"{ROOT}/stage/{topology_id}")[0])
+    except NoNodeError:
+        stage = {"executors": []}
+    slots = {f"{a}-{b}": ":".join(map(str, slot)) for a, b, _, *slot in stage["executors"] if slot}
+    return Seen({r["id"]: r["reason"] for r in rows if r["algorithm"] == ALGORITHM}, slots)
 
 
 def vivaldi_errors(bed: Testbed) -> dict[str, Any]:
     """Relative errors of predicted against true round-trip times: what the router really held."""
-    client = KazooClient(hosts=bed.cluster.zookeeper_address)
-    client.start(timeout=20)
-    try:
+    with zookeeper_of(bed) as client:
         nodes = read_agents(client, ROOT)
-    finally:
-        client.stop()
-        client.close()
     held = {(d.source, d.target): d.mean_ms for d in bed.delays()}
     errors = []
     for a in nodes:

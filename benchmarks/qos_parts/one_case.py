@@ -6,6 +6,7 @@ answers Nimbus and Storm's own even scheduler places (pinned ends on their nodes
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -15,7 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.qos_parts.agents import AgentFleet, Pace, decisions, vivaldi_errors
+from benchmarks.qos_parts.agents import (
+    AgentFleet,
+    Pace,
+    Seen,
+    look,
+    vivaldi_errors,
+    zookeeper_of,
+)
 from benchmarks.qos_parts.cases import PINS, Case
 from brain.bench.experiment import Subject
 from brain.bench.histograms import histogram_between, read_histogram
@@ -35,11 +43,11 @@ WINDOW_SECS = 2
 class Plan:
     """Seconds of each phase."""
 
-    settle: float = 10.0
+    settle: float = 8.0
     measure: float = 40.0
     quiet_rounds: int = 7
     """Rounds without a decision after which the agents have settled."""
-    longest_wait: float = 150.0
+    longest_wait: float = 120.0
     cpu_points: float = 40.0
     pace: Pace = field(default_factory=Pace)
 
@@ -71,6 +79,7 @@ class _Run:
 
     def phase(self, name: str) -> dict[str, Any]:
         """Measures for a while; nothing is to move meanwhile."""
+        placed = self.placement()
         before = read_histogram(self.results, self.case.latency_of)
         wire = self.bed.traffic()
         since = int(time.time() * 1000)
@@ -91,6 +100,8 @@ class _Run:
             "nodes": found.nodes,
             "workers": found.workers,
             "placement": Counter(self.placement().values()),
+            "moved_meanwhile": sum(self.placement().get(t) != node for t, node in placed.items()),
+            "load_average": os.getloadavg()[0],
         }
         if wire is not None and wire_after is not None:
             row["wire_bytes"] = (wire_after.between_nodes - wire.between_nodes) / self.plan.measure
@@ -138,7 +149,7 @@ def _phases(run: _Run, fleet: AgentFleet) -> dict[str, Any]:
         found["vivaldi"] = vivaldi_errors(run.bed)
         stress = _stress(run)
         stressed_at = time.monotonic()
-        second = _settled(run, stressed_at, seen=first["decisions"])
+        second = _settled(run, stressed_at)
         found["agents stressed"] = run.phase("agents, stressed")
         _end(stress)
     finally:
@@ -153,28 +164,40 @@ def _consumed(run: _Run) -> bool:
     return histogram is not None and histogram.count > 5
 
 
-def _settled(run: _Run, since: float, seen: int = 0) -> dict[str, Any]:
-    """Waits until agents have been quiet for some rounds; how many moves, and how long it took."""
-    pace = run.plan.pace
-    quiet = run.plan.quiet_rounds * pace.round_secs
-    last, count = time.monotonic(), seen
-    rows: list[dict[str, Any]] = []
+def _settled(run: _Run, since: float) -> dict[str, Any]:
+    """Waits until agents have been quiet for some rounds; how many moves, and how long it took.
+
+    Decisions are what agents wrote, moves what Nimbus then did: of several decisions from one
+    assignment only one can come true.
+    """
+    quiet = run.plan.quiet_rounds * run.plan.pace.round_secs
     changed = since
-    while time.monotonic() - last < quiet and time.monotonic() - since < run.plan.longest_wait:
-        rows = decisions(run.bed.cluster.zookeeper_address, run.topology_id)
-        if len(rows) > count:
-            count, last = len(rows), time.monotonic()
-            changed = last
-            run.tell(f"decision: {rows[-1]['reason']}")
-        time.sleep(2.0)
-    new = rows[seen:]
+    reasons: dict[str, str] = {}
+    changes = moved = 0
+    with zookeeper_of(run.bed) as client:
+        last = look(client, run.topology_id)
+        while time.monotonic() - max(changed, since) < quiet:
+            if time.monotonic() - since > run.plan.longest_wait:
+                break
+            time.sleep(1.0)
+            seen = look(client, run.topology_id)
+            new = {i: why for i, why in seen.decisions.items() if i not in last.decisions}
+            here = [e for e, slot in seen.slots.items() if last.slots.get(e, slot) != slot]
+            for why in new.values():
+                run.tell(f"decision: {why}")
+            if new or here:
+                changed = time.monotonic()
+            reasons |= new
+            changes += bool(here)
+            moved += len(here)
+            last = Seen(last.decisions | seen.decisions, seen.slots or last.slots)
     return {
-        "decisions": count,
-        "new_decisions": len(new),
-        "executors_moved": sum(len(r["moves"]) for r in new),
+        "decisions": len(reasons),
+        "assignments": changes,
+        "executors_moved": moved,
         "secs_to_settle": round(changed - since, 1),
-        "settled": time.monotonic() - last >= quiet,
-        "reasons": [r["reason"] for r in new],
+        "settled": time.monotonic() - changed >= quiet,
+        "reasons": list(reasons.values()),
     }
 
 
@@ -187,7 +210,8 @@ def _stress(run: _Run) -> list[ProcessRef]:
         n for n, _ in counts.most_common()
     ]
     idle = [n for n in addresses if n not in counts]
-    chosen = list(dict.fromkeys([busy[0], *idle, *addresses]))[:3]
+    free = [n for n in addresses if n not in pinned]
+    chosen = list(dict.fromkeys([busy[0], *idle, *free]))[:3]
     run.tell(f"stress on {', '.join(chosen)}")
     burn = [sys.executable, "-c", "while True: pass"]
     return [run.bed.run(node, burn) for node in chosen]

@@ -31,6 +31,7 @@ from brain.qos.stage import Stage
 log = logging.getLogger(__name__)
 MOST_BYTES = 512 * 1024
 KEPT_DECISIONS = 20
+MOST_WORKER_POINTS = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -113,15 +114,18 @@ class AgentBoard:
 
     def rates(
         self, topology_id: str, executors: Iterable[Executor]
-    ) -> tuple[dict[tuple[Executor, Executor], float], dict[Executor, float]]:
-        """Of all live agents: rates between executors, and CPU points of executors."""
+    ) -> tuple[dict[tuple[Executor, Executor], float], dict[Executor, float], float]:
+        """Of all live agents: rates between executors, CPU points of executors, and of a worker
+        by itself (the upper quartile: one that has just started costs more, and one may lie)."""
         of_task = {t: e for e in executors for t in range(e[0], e[1] + 1)}
         rates: dict[tuple[Executor, Executor], float] = {}
         cpu: dict[Executor, float] = {}
+        workers: list[float] = []
         for node in self._children(f"agents/rates/{topology_id}"):
             raw = self._get(f"agents/rates/{topology_id}/{node}")
             try:
                 edges, points = _told_rates(raw, of_task)
+                workers += [float(w) for w in raw.get("workers", ()) if _positive(w)]
             except (TypeError, ValueError, KeyError, AttributeError) as e:
                 log.warning(
                     "%s: what the agent of %s says cannot be meant: %s", topology_id, node, e
@@ -131,7 +135,8 @@ class AgentBoard:
                 rates[pair] = rates.get(pair, 0.0) + rate
             for executor, amount in points.items():
                 cpu[executor] = cpu.get(executor, 0.0) + amount
-        return rates, cpu
+        own = sorted(workers)[round(0.75 * (len(workers) - 1))] if workers else 0.0
+        return rates, cpu, min(own, MOST_WORKER_POINTS)
 
     def tell_wishes(self, topology_id: str, base: str, wishes: Iterable[Wish]) -> None:
         told = [[[list(e) for e in w.executors], w.to, w.gain, w.why] for w in wishes]

@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
@@ -133,7 +133,8 @@ class Agent:
             self._say(topology_id, why)
             return
         space = self.monitor.space()
-        rates, cpu = self.board.rates(topology_id, stage.executors)
+        rates, cpu, worker_points = self.board.rates(topology_id, stage.executors)
+        stage = replace(stage, worker_points=worker_points)
         if not rates and not stage.misplaced():
             self._say(topology_id, "no traffic measured yet")
             return

@@ -32,6 +32,9 @@ class _Window:
     edges: dict[tuple[int, int], tuple[float, float]]
     """(source task, target task) → tuples, bytes."""
     cpu_ms: dict[int, float]
+    own_ms: float | None = None
+    """CPU of the worker's process besides its tasks: what it costs that there is a worker."""
+    threads_ms: float = 0.0
 
 
 @dataclass
@@ -43,15 +46,18 @@ class _File:
 
 @dataclass(frozen=True)
 class LocalRates:
-    """Edges into local tasks as (source task, target task, weight a second), CPU points by task."""
+    """Edges into local tasks as (source task, target task, weight a second), CPU points by task,
+    and CPU points of each worker besides its tasks."""
 
     edges: tuple[tuple[int, int, float], ...] = ()
     cpu: dict[int, float] = field(default_factory=dict)
+    workers: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
             "edges": [list(e) for e in self.edges],
             "cpu": {str(t): c for t, c in self.cpu.items()},
+            "workers": list(self.workers),
         }
 
 
@@ -92,7 +98,8 @@ class WorkerMonitor:
 
     def rates(self, topology_id: str) -> LocalRates:
         """Over the last ``observe_secs`` of each worker that still writes."""
-        windows = [w for d in self._windows.get(topology_id, {}).values() for w in self._latest(d)]
+        by_worker = [list(self._latest(d)) for d in self._windows.get(topology_id, {}).values()]
+        windows = [w for latest in by_worker for w in latest]
         tuples: dict[tuple[int, int], float] = defaultdict(float)
         size: dict[tuple[int, int], float] = defaultdict(float)
         cpu: dict[int, float] = defaultdict(float)
@@ -114,7 +121,8 @@ class WorkerMonitor:
                 edges.append((source, target, amount / passed))
         edges.sort(key=lambda e: -e[2])
         points = {t: ms / 10.0 / seconds[t] for t, ms in cpu.items() if seconds[t] > 0}
-        return LocalRates(tuple(edges[:MOST_EDGES]), points)
+        own = [p for latest in by_worker if (p := _own_points(latest)) is not None]
+        return LocalRates(tuple(edges[:MOST_EDGES]), points, tuple(own))
 
     def _latest(self, windows: deque[_Window]) -> Iterator[_Window]:
         """A worker's last ``observe_secs``; nothing of one that has not written for as long."""
@@ -166,11 +174,21 @@ class WorkerMonitor:
             count, bytes_ = window.edges.get(edge, (0.0, 0.0))
             window.edges[edge] = (count + float(row["tuples"]), bytes_ + float(row["bytes"]))
         elif kind == "task":
-            burnt = float(row.get("cpu_ms") or 0.0) + float(row.get("shell_cpu_ms") or 0.0)
-            window.cpu_ms[int(row["task"])] = burnt
+            thread = float(row.get("cpu_ms") or 0.0)
+            window.threads_ms += thread
+            window.cpu_ms[int(row["task"])] = thread + float(row.get("shell_cpu_ms") or 0.0)
         else:
             del state.partial[seq]
             for old in [s for s in state.partial if s < seq]:
                 del state.partial[old]
+            if "process_cpu_ms" in row:
+                window.own_ms = max(0.0, float(row["process_cpu_ms"]) - window.threads_ms)
             if 0.0 < window.seconds < 3600.0:
                 windows.append(window)
+
+
+def _own_points(windows: list[_Window]) -> float | None:
+    """CPU points of one worker besides its tasks; None where it does not tell."""
+    told = [(w.own_ms, w.seconds) for w in windows if w.own_ms is not None]
+    seconds = sum(s for _, s in told)
+    return sum(ms for ms, _ in told) / 10.0 / seconds if seconds > 0 else None

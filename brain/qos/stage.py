@@ -25,6 +25,8 @@ class Stage:
     """Component → ids of the nodes that may hold it."""
     free_slots: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     live_nodes: frozenset[str] = frozenset()
+    worker_points: float = 0.0
+    """CPU that a worker burns besides its executors: it comes and goes with the worker."""
 
     @cached_property
     def base(self) -> str:

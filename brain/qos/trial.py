@@ -3,9 +3,11 @@
     Φ = w_latency · Σ streams rate / mean rate · latency(node, node)
       + Σ executors (w_utilisation · u² + w_availability · (1 - a))
 
-u being the utilisation that would result on the executor's node. Since both ends of a stream see
-the same cost, what one executor gains the whole topology gains: moves that each lower Φ cannot go
-in circles.
+u being the utilisation that would result on the executor's node: with the executors' CPU there go
+the CPU of a worker that must be opened, and of one that is left empty. Without that an idle node
+would look better than it is, and executors would flee from the cost of their own worker. Since both
+ends of a stream see the same cost, what one executor gains the whole topology gains: moves that
+each lower Φ cannot go in circles.
 """
 
 from __future__ import annotations
@@ -110,10 +112,14 @@ class Trial:
         for here, executors in leaving.items():
             points = sum(self.cpu[e] for e in executors)
             arriving, came = arriving + points, came + len(executors)
+            if self.count[here] == len(executors):
+                points += self.stage.worker_points
             now = self.utilisation.get(here, 1.0)
             then = max(0.0, now - self._share(points, here))
             gain += self._node_cost(here, now, self.count[here])
             gain -= self._node_cost(here, then, self.count[here] - len(executors))
+        if came and not self.count[to]:
+            arriving += self.stage.worker_points
         now = self.utilisation.get(to, 1.0)
         gain += self._node_cost(to, now, self.count[to])
         gain -= self._node_cost(to, now + self._share(arriving, to), self.count[to] + came)
@@ -127,7 +133,8 @@ class Trial:
         if not all(self.stage.may_hold(e, to) for e in members):
             return None
         fullest = max((self.utilisation.get(self.node(e), 1.0) for e in members), default=0.0)
-        coming = self._share(sum(self.cpu[e] for e in members), to)
+        opened = 0.0 if self.count[to] else self.stage.worker_points
+        coming = self._share(sum(self.cpu[e] for e in members) + opened, to)
         if self.utilisation[to] + coming > FULL and self.utilisation[to] > fullest:
             return None
         staying = {s for e, s in self.slot.items() if e not in members}
@@ -151,9 +158,12 @@ class Trial:
             self.slot[e] = self._worker_for(e, to, port)
             self.count[here] -= 1
             self.count[to] += 1
+            closed = 0.0 if self.count[here] else self.stage.worker_points
+            opened = self.stage.worker_points if self.count[to] == 1 else 0.0
             here_now = self.utilisation.get(here, 1.0)
-            self.utilisation[here] = max(0.0, here_now - self._share(self.cpu[e], here))
-            self.utilisation[to] += self._share(self.cpu[e], to)
+            here_then = here_now - self._share(self.cpu[e] + closed, here)
+            self.utilisation[here] = max(0.0, here_then)
+            self.utilisation[to] += self._share(self.cpu[e] + opened, to)
         return True
 
     def candidates(self, group: Iterable[Executor]) -> list[str]:

@@ -85,7 +85,7 @@ def write(path: Path, seq: int, tuples: int, *, whole: bool = True, end: int = 0
         {**common, "kind": "task", "task": 2, "cpu_ms": 250.0, "shell_cpu_ms": 250.0},
     ]
     if whole:
-        rows.append({**common, "kind": "window"})
+        rows.append({**common, "kind": "window", "process_cpu_ms": 750.0})
     with path.open("a") as f:
         f.writelines(json.dumps(r) + "\n" for r in rows)
 
@@ -103,6 +103,7 @@ def test_rates_are_what_whole_windows_say(tmp_path: Path) -> None:
     assert {(a, b): w for a, b, w in rates.edges}[1, 2] == pytest.approx(1000.0)
     assert {(a, b): w for a, b, w in rates.edges}[9, 2] == pytest.approx(100.0)
     assert rates.cpu == {2: pytest.approx(10.0)}
+    assert rates.workers == (pytest.approx(10.0),)  # 750 ms without the 250 of the task's thread
     assert monitor.topologies() == ["t-1"]
 
 

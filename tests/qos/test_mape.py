@@ -137,6 +137,32 @@ def test_a_loaded_node_is_left() -> None:
     assert "n2" not in {slot[0] for slot in decision.placement.values()}
 
 
+def test_nobody_flees_from_the_cost_of_the_own_worker() -> None:
+    """A worker loads its node by itself; it would do the same on the idle node next door."""
+    at_home = {A: ("n1", 1), B: ("n1", 1), C: ("n1", 1), D: ("n4", 1)}
+    loaded = space({"n1": 0.8, "n2": 0.0, "n4": 0.8})
+    known, unknown = line(at_home, worker_points=75.0), line(at_home)
+    assert ready("n1", unknown).wishes(unknown, loaded, RATES, {}) != []
+    assert ready("n1", known).wishes(known, loaded, RATES, {}) == []
+
+
+@pytest.mark.parametrize("points", [0.0, 20.0])
+@pytest.mark.parametrize("group", [(B,), (C,), (B, C)])
+@pytest.mark.parametrize("to", ["n1", "n2", "n3", "n4"])
+def test_what_a_move_is_said_to_gain_is_what_the_cost_falls_by(
+    points: float, group: tuple[Executor, ...], to: str
+) -> None:
+    trial = Trial(
+        line(SPREAD, worker_points=points),
+        space({"n1": 0.3, "n2": 0.4, "n3": 0.5}),
+        RATES,
+        {B: 10.0, C: 5.0},
+    )
+    before, said = trial.cost(), trial.gain(group, to)
+    assert trial.move(group, to)
+    assert before - trial.cost() == pytest.approx(said)
+
+
 def test_nothing_moves_to_a_node_that_it_would_fill() -> None:
     stage = line(SPREAD)
     trial = Trial(stage, space({"n2": 0.9}), RATES, {B: 40.0})

@@ -4,10 +4,14 @@ import io.stormbrain.common.Json;
 import io.stormbrain.thrift.EdgeCount;
 import io.stormbrain.thrift.NodeLoad;
 import io.stormbrain.thrift.TaskLoad;
+import java.time.Duration;
 
 /** The lines of the metric log, as docs/metric-log.md has them. */
 final class WindowJson {
     private final WorkerIdentity worker;
+    private final ProcessHandle process = ProcessHandle.current();
+    /** What the worker had burnt when it last wrote, or null where that is not to be known. */
+    private Duration burnt = process.info().totalCpuDuration().orElse(null);
 
     WindowJson(WorkerIdentity worker) {
         this.worker = worker;
@@ -42,8 +46,18 @@ final class WindowJson {
         integer(out, "dropped_lines", droppedLines);
         Runtime jvm = Runtime.getRuntime();
         real(out, "heap_mb", (jvm.totalMemory() - jvm.freeMemory()) / 1048576.0);
+        processCpu(out);
         end(out);
         return out.toString();
+    }
+
+    /** The worker's process since its last window, multilang subprocesses not included. */
+    private void processCpu(StringBuilder out) {
+        Duration now = process.info().totalCpuDuration().orElse(null);
+        if (now != null && burnt != null && now.compareTo(burnt) >= 0) {
+            real(out, "process_cpu_ms", now.minus(burnt).toMillis());
+        }
+        burnt = now;
     }
 
     private void task(StringBuilder out, Window window, Window.Task task) {

@@ -81,7 +81,8 @@ class MetricLogTest {
         assertFields(lines.get(4), "cores", "mhz", "cpu_percent", "memory_mb", "memory_used_mb", "rx_bytes", "tx_bytes",
                 "machine");
         assertEquals("window", lines.get(5).get("kind").asText(), "written last");
-        assertFields(lines.get(5), "host", "port", "edges", "tasks", "dropped_reports", "dropped_lines", "heap_mb");
+        assertFields(lines.get(5), "host", "port", "edges", "tasks", "dropped_reports", "dropped_lines", "heap_mb",
+                "process_cpu_ms");
         assertEquals(2, lines.get(5).get("edges").asInt());
         assertEquals(4, lines.get(5).get("dropped_lines").asInt());
     }
