@@ -173,6 +173,19 @@ class World:
     def dead_daemons(self) -> list[str]:
         return [d.name for d in self.cluster.daemons() if not d.running]
 
+    def supervise(self) -> list[str]:
+        """What keeps a real cluster's daemons alive: starts those that have ended."""
+        dead = self.dead_daemons()
+        for name in dead:
+            self.cluster.start_daemon(name)
+        return dead
+
+    def blames_us(self, daemon: str) -> bool:
+        """Whether our code is in the stack that a daemon ended with."""
+        words = (self.cluster.logs_dir / f"{daemon}.log").read_text(errors="replace")
+        _, ended, stack = words.rpartition("terminating server")
+        return bool(ended) and "io.stormbrain" in stack.partition("ShutdownHook")[0]
+
     def leading_nimbus(self) -> str | None:
         try:
             with self.cluster.nimbus(timeout_secs=5) as nimbus:

@@ -1,10 +1,17 @@
-"""The whole loop on real Storm: even first, measured, planned, moved; then faults, in short."""
+"""The whole loop on real Storm: even first, measured, planned, moved; then faults, in short.
+
+All of it with what docs/security.md offers switched on: token, mutual TLS between brain, Nimbus and
+workers, and znodes that only the brain may write.
+"""
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
@@ -12,6 +19,7 @@ from kazoo.client import KazooClient
 from brain.cli.connection import call_brain
 from brain.cluster.local import LocalCluster
 from brain.cluster.processes import ProcessRef
+from brain.config import Settings
 from brain.demo.measure import measure
 from brain.demo.metric_log import LogTail, Window
 from brain.demo.run import applied_ms, brain_process
@@ -19,6 +27,8 @@ from brain.errors import StormbrainError
 from brain.plans.election import read_leader
 from brain.plans.plan import Plan
 from brain.plans.store import PlanStore
+from brain.service.tls import TlsFiles
+from tests.harness.certificates import Authority
 from tests.harness.storm import assignment, is_even, kill, submit
 from tests.harness.zookeeper import eventually
 
@@ -29,19 +39,43 @@ CONF = {
     "topology.brain.first.replacement.secs": 15,
     "topology.brain.observe.secs": 15,
 }
+TOKEN = "a-secret-that-no-log-may-show"
+ZOOKEEPER_AUTH = "brain:another-secret"
+GARBAGE = b"\xde\xad\xbe\xef"
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(600)]
 
 
+@dataclass(frozen=True)
+class Secrets:
+    tls: TlsFiles
+    storm: dict[str, Any]
+    """For storm.yaml; the brain's file has the key to its znodes as well."""
+    brain: Path
+
+
 @pytest.fixture(scope="module")
-def cluster(cluster_state_root: Path) -> Iterator[LocalCluster]:
-    with LocalCluster.start("loop-test", nodes=3, slots=2, storm_conf=CONF) as cluster:
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Secrets:
+    folder = tmp_path_factory.mktemp("secrets")
+    storm = {**Authority(folder, "ca").issue("all").settings(), "brain.scheduler.token": TOKEN}
+    brain = folder / "brain.yaml"
+    brain.write_text(json.dumps({**storm, "brain.scheduler.zookeeper.auth": ZOOKEEPER_AUTH}))
+    tls = TlsFiles.from_settings(Settings(storm))
+    assert tls is not None
+    return Secrets(tls, storm, brain)
+
+
+@pytest.fixture(scope="module")
+def cluster(cluster_state_root: Path, secrets: Secrets) -> Iterator[LocalCluster]:
+    conf = {**CONF, **secrets.storm}
+    with LocalCluster.start("loop-test", nodes=3, slots=2, storm_conf=conf) as cluster:
         assert cluster.plugin_jar is not None, "run `make setup`"
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def zookeeper(cluster: LocalCluster) -> Iterator[KazooClient]:
-    client = KazooClient(hosts=cluster.zookeeper_address)
+    auth = [("digest", ZOOKEEPER_AUTH)]
+    client = KazooClient(hosts=cluster.zookeeper_address, auth_data=auth)
     client.start(timeout=15)
     yield client
     client.stop()
@@ -49,10 +83,11 @@ def zookeeper(cluster: LocalCluster) -> Iterator[KazooClient]:
 
 
 def test_the_loop_moves_executors_and_what_it_placed_survives_faults(
-    cluster: LocalCluster, zookeeper: KazooClient, tmp_path: Path
+    cluster: LocalCluster, zookeeper: KazooClient, secrets: Secrets, tmp_path: Path
 ) -> None:
     store = PlanStore(zookeeper)
-    with brain_process(cluster, tmp_path / "brain.log") as brain:
+    serve = ("--config", str(secrets.brain))
+    with brain_process(cluster, tmp_path / "brain.log", *serve) as brain:
         topology_id = submit(cluster, "lines")
         first = eventually(lambda: assignment(cluster, topology_id), 60, "an assignment")
         assert is_even(first), first
@@ -89,8 +124,11 @@ def test_the_loop_moves_executors_and_what_it_placed_survives_faults(
         assert after.spout_tuples > 0
 
         # From here on the short form of `make chaos`: whatever breaks, the placement holds.
-        zookeeper.set(f"/stormbrain/plans/{topology_id}", b"\xde\xad\xbe\xef")
-        mended = eventually(lambda: store.read(topology_id), 60, "the brain to put its plan back")
+        path = f"/stormbrain/plans/{topology_id}"
+        zookeeper.set(path, GARBAGE)
+        eventually(lambda: zookeeper.get(path)[0] != GARBAGE, 60, "the brain to put its plan back")
+        mended = store.read(topology_id)
+        assert mended is not None
         assert mended.plan.executors == plan.executors
 
         running = workers(cluster, topology_id)
@@ -116,13 +154,19 @@ def test_the_loop_moves_executors_and_what_it_placed_survives_faults(
         )
         kill(cluster, zookeeper, "orphan", orphan)
 
-    with brain_process(cluster, tmp_path / "heir.log") as heir:
-        eventually(lambda: took_over(zookeeper, topology_id), 60, "a new brain with the plan")
+    with brain_process(cluster, tmp_path / "heir.log", *serve) as heir:
+        eventually(
+            lambda: took_over(zookeeper, secrets.tls, topology_id), 60, "a new brain with the plan"
+        )
         assert heir.poll() is None
         assert assignment(cluster, topology_id) == plan.executors
         assert workers(cluster, topology_id).keys() == kept, "workers were restarted"
         kill(cluster, zookeeper, "lines", topology_id)
         eventually(lambda: not store.ids(), 60, "the brain to sweep the plan")
+
+    for log in (*cluster.logs_dir.rglob("*.log*"), *tmp_path.glob("*.log")):
+        words = log.read_text(errors="replace")
+        assert not [s for s in (TOKEN, ZOOKEEPER_AUTH) if s in words], f"{log} tells a secret"
 
 
 def workers(cluster: LocalCluster, topology_id: str) -> dict[int, ProcessRef]:
@@ -130,13 +174,13 @@ def workers(cluster: LocalCluster, topology_id: str) -> dict[int, ProcessRef]:
     return {w.pid: w for w in cluster.workers() if topology_id in w.command_line()}
 
 
-def took_over(zookeeper: KazooClient, topology_id: str) -> bool:
+def took_over(zookeeper: KazooClient, tls: TlsFiles, topology_id: str) -> bool:
     """A brain leads, Nimbus asks it, and it goes on from the plan that it found."""
     leader = read_leader(zookeeper, "/stormbrain/leader")
     if leader is None:
         return False
     try:
-        status = call_brain(leader.address, "status", "", timeout=3)
+        status = call_brain(leader.address, "status", TOKEN, timeout=3, tls=tls)
     except StormbrainError:  # the dead one's znode stands until its session is over
         return False
     mine = [t for t in status.topologies if t.topology_id == topology_id]
