@@ -9,9 +9,12 @@ runs now; ``auto_parts.portfolio`` says why. In the order of events:
    warm worker processes (``auto_parts.pool``), where one that hangs is ended at the deadline, or
    in threads that are left behind. What they find is a candidate; what is good is improved.
 3. ``localsearch`` runs in our own thread, step by step as it does alone.
-4. METIS starts from many numberings of the graph, both objectives, each polished; then annealing
-   and combining of the best few until the deadline, and the same on the other core with other
-   random numbers. If the exact solver proves the incumbent, all ends at once.
+4. For fresh placements: METIS starts, each annealed with CPU and memory as prices and then within
+   the limits; the best are combined again and again (what two agree on moves as one) until the
+   deadline. The same goes on beside us on the other core with other random numbers, and the two
+   exchange their best three times. With a current placement, or where the table of ties would be
+   too big: METIS starts from many numberings of the graph, both objectives, each polished; then
+   annealing and combining. If the exact solver proves the incumbent, all ends at once.
 
 With a current placement, gain is weighed against moved executors and restarted workers (prices in
 ``objective``), and ``max_moves`` gives the best plan found within that cap.

@@ -2,9 +2,11 @@
 
 METIS and the greedy algorithms overrun capacities, ignore pins and workers, and stop early (see
 DESIGN.md, "Facts measured"). Here a placement is first repaired, then each unit takes its best
-move or swap until none gains, then a short annealing shakes it within all limits: CPU, memory,
-slots, workers, pins, spread; co-located executors move as one. The inner loops are compiled with
-numba (``localsearch_parts``) and keep each unit's traffic with each node, so a gain costs a lookup.
+move or swap until none gains, then it is annealed, first with CPU and memory as prices (fresh
+placements only), then within all limits: CPU, memory, slots, workers, pins, spread; co-located
+executors move as one. If that does not better it, it stays as it was. The inner loops are compiled
+with numba (``localsearch_parts``) and keep each unit's traffic with each node, so a gain costs a
+lookup.
 
 With a current placement the search starts there, counts ``move_cost`` and ``restart_cost`` in
 every step (see ``objective``), and never goes beyond ``max_moves``: the result is the best plan
@@ -76,10 +78,43 @@ def search_nodes(work: Workspace, prices: Prices, expired: Callable[[], bool]) -
     search.load(start_nodes(work, kind))
     rounds = swap_passes_for(work)
     search.polish(expired, swap_passes=rounds)
-    before = search.cost()
+    start, before = search.node, search.cost()
     if before > search.noise:
-        search.anneal(steps_for(work), warm=1.5, cold=0.1, expired=expired, swap_passes=rounds)
+        steps = steps_for(work)
+        if kind == "metis" and work.current is None and search.can_soften:
+            anneal_twice(search, steps, expired=expired)
+        else:
+            search.anneal(steps, warm=1.5, cold=0.1, expired=expired, swap_passes=rounds)
+        if _left_out(search.node) > _left_out(start) or search.cost() > before:
+            search.load(start)
     return Found(search.node, before, search.cost(), expired())
+
+
+def anneal_twice(
+    search: Search,
+    steps: int,
+    *,
+    deadline: float | None = None,
+    expired: Callable[[], bool] = lambda: False,
+) -> None:
+    """From wherever the search is: softly while it is hot, then within all limits."""
+    (soft, hard), halfway = halves(steps, SOFT_SHARE, deadline)
+    search.anneal_softly(soft, deadline=halfway, expired=expired)
+    search.anneal(hard, deadline=deadline, warm=0.7, cold=0.2, expired=expired)
+
+
+def halves(
+    steps: int, share: float, deadline: float | None
+) -> tuple[tuple[int, int], float | None]:
+    """Steps before and after a change, and when that is; a deadline takes the place of steps."""
+    if deadline is None:
+        return (int(share * steps), steps - int(share * steps)), None
+    begin = time.perf_counter()
+    return (10**15, 10**15), begin + share * (deadline - begin)
+
+
+def _left_out(node: NDArray[np.int32]) -> int:
+    return int((node == UNPLACED).sum())
 
 
 def result_of(work: Workspace, prices: Prices, found: Found) -> Result:
@@ -95,8 +130,10 @@ def steps_for(work: Workspace) -> int:
         return int(work.number("steps", 0, 0, 1e12))
     units = work.units
     degree = units.graph.edges / max(len(units), 1)
-    table = len(units) * len(work.limits.usable) <= DENSE_TIES
-    per_second = STEPS_A_SECOND if table and work.current is None else STEPS_A_SECOND / 8
+    cells = len(units) * len(work.limits.usable)
+    per_second = STEPS_A_SECOND / 50
+    if cells <= DENSE_TIES and work.current is None:
+        per_second = STEPS_A_SECOND / (1.0 + cells / CELLS_IN_CACHE)
     per_second /= 1.0 + degree / 64.0
     return int(per_second * min(max(work.options.theta, 0.0), MOST_SECONDS))
 
@@ -112,9 +149,13 @@ SECONDS_A_SWAP = 4e-5
 """What looking for one unit's best swap takes about, without a table of ties."""
 LEAST_SECONDS = 0.5
 """A small θ buys few steps, but those are done."""
-STEPS_A_SECOND = 1_200_000
-"""A common core does five times as many: the rest of θ is for a slow or busy one. An eighth where
+STEPS_A_SECOND = 8_000_000
+"""A common core does five times as many: the rest of θ is for a slow or busy one. A fiftieth where
 a step costs more: without a table of ties, or with moves and restarts to be priced."""
+CELLS_IN_CACHE = 1_000_000
+"""Of the table of ties; a larger one is slower to read."""
+SOFT_SHARE = 0.7
+"""Of the steps that are taken while limits are prices."""
 MOST_SECONDS = 600.0
 """Of θ that buy steps; annealing for longer gains nothing."""
 STARTS = ("metis", "current", "empty")

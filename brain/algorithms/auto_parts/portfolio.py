@@ -10,7 +10,7 @@ member that is not through by θ (or half a second, if that is later) is left ou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from brain.algorithms import exact
 from brain.algorithms.auto_parts import pool as pools
 from brain.algorithms.auto_parts.board import Board
-from brain.algorithms.auto_parts.engine import Engine
-from brain.algorithms.auto_parts.explore import explorations
+from brain.algorithms.auto_parts.engine import FOUNDERS, Engine
+from brain.algorithms.auto_parts.explore import LABEL, exploration
 from brain.algorithms.auto_parts.jobs import Answer, Explored, Job
-from brain.algorithms.auto_parts.members import members
+from brain.algorithms.auto_parts.members import QUICK, members
 from brain.algorithms.auto_parts.pool import Pool
 from brain.algorithms.auto_parts.threads import ThreadRunner
 from brain.algorithms.localsearch import LEAST_SECONDS, result_of, search_nodes, settle
@@ -75,31 +75,46 @@ class Portfolio:
                 processes=isinstance(runner, Pool),
                 latency=self.problem.latency_ms is not None,
             )
-            if not engine.capped:
-                # Left out again if members need all the time there is.
-                options = replace(self.options, params=self._prices())
-                jobs += explorations(options, self.begin, self.deadline)
+            if not engine.capped and (first := self._exploration(1)) is not None:
+                # After the quick ones where it is a long way to go; else after all members, and
+                # left out if they need all the time there is.
+                far = engine.soft and len(self.work.units) > SMALL
+                jobs.insert(_quick(jobs) if far else len(jobs), first)
             for number, job in enumerate(jobs):
                 runner.submit(number, job)
             self._search(engine, runner, jobs)
         return self._answer()
 
+    def _exploration(self, number: int, starts: Sequence[NDArray[np.int32]] = ()) -> Job | None:
+        options = replace(self.options, params=self._prices())
+        return exploration(options, self.begin, self._search_end(), number, starts)
+
     def _search(self, engine: Engine, runner: Runner, jobs: list[Job]) -> None:
         """Local search as it is alone, METIS starts, annealing; members' results as they come."""
         waiting = dict(enumerate(jobs))
+        submitted, rounds = len(jobs), 1
 
         def take_in(wait: float = 0.0) -> bool:
+            nonlocal submitted, rounds
             for number, answer in runner.collect(wait):
                 self._enter(engine, waiting.pop(number), answer)
+                if isinstance(answer, Explored) and not self._done():
+                    starts = [node for _, node in engine.population]
+                    following = self._exploration(rounds + 1, starts)
+                    if following is not None:
+                        waiting[submitted] = following
+                        runner.submit(submitted, following)
+                        submitted, rounds = submitted + 1, rounds + 1
             return self._done()
 
         self._local_search(engine, take_in)
         if not self._done():
             engine.start(self._late)
-            share = self.begin + 0.45 * self.options.theta
-            most = 1 if len(self.work.units) > THREADED else 24
-            engine.seeds_until(share, lambda: self._late() or take_in(), most)
-            engine.improve_until(self._search_end(), take_in)
+            if not engine.soft:
+                share = self.begin + 0.45 * self.options.theta
+                most = 1 if len(self.work.units) > THREADED else 24
+                engine.seeds_until(share, lambda: self._late() or take_in(), most)
+            engine.improve_until(self._search_end(), take_in, FOUNDERS - 1)  # beside localsearch
             self._settle(engine, "search")
         # Who comes in just before the end, or takes no notice of a small θ, is still compared.
         end = max(self._search_end(), self.begin + LEAST_SECONDS)
@@ -110,7 +125,7 @@ class Portfolio:
 
     @staticmethod
     def _members_among(waiting: dict[int, Job]) -> bool:
-        return any(not job.label.startswith("explore-") for job in waiting.values())
+        return any(not job.label.startswith(LABEL) for job in waiting.values())
 
     @contextmanager
     def _runner(self) -> Iterator[Runner]:
@@ -165,6 +180,8 @@ class Portfolio:
         if not engine.capped:
             for _ in range(8):
                 engine.next_seed(never)
+            for _ in range(2 if engine.soft else 0):
+                engine.found(steps=steps)
         for number in range(4):
             engine.anneal(number, steps=steps // 8)
             if not engine.capped:
@@ -259,3 +276,9 @@ class Portfolio:
         seconds = time.perf_counter() - self.begin
         result = self.board.answer(self.lower_bound, {"theta": self.options.theta})
         return replace(result, seconds=seconds)
+
+
+def _quick(jobs: list[Job]) -> int:
+    """How many of the jobs, from the first on, take no notice of θ and are soon done."""
+    slow = (number for number, job in enumerate(jobs) if job.algorithm not in QUICK)
+    return next(slow, len(jobs))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brain.algorithms.localsearch_parts.repair import admit, place_leftovers
 from brain.algorithms.localsearch_parts.search import anneal, descend
+from brain.algorithms.localsearch_parts.soft import DEAR, THRESHOLDS, anneal_softly
 from brain.algorithms.localsearch_parts.state import Live, make_live, make_net
+from brain.algorithms.localsearch_parts.swaps import anneal_fast
 from brain.algorithms.parts.limits import Limits
 from brain.algorithms.parts.units import Units
 from brain.model import UNPLACED
@@ -47,6 +51,8 @@ class Search:
         self.noise = 1e-9 * float(graph.weight.max(initial=0.0)) + 1e-12
         # The typical price of one wrong edge: the scale of temperatures.
         self.scale = float(graph.weight.mean()) if graph.edges else 1.0
+        # The typical demand: the scale of what is over a limit.
+        self.per_demand = np.array([_one_over_mean(units.cpu), _one_over_mean(units.memory_mb)])
         self.bulk_first = self._bulk_first()
         self.live = self._fresh()
 
@@ -55,6 +61,17 @@ class Search:
         return make_live(
             self.limits, self.units, self.net, self.seed + 7919 * self.rounds, self.max_moved
         )
+
+    @cached_property
+    def _around(self) -> Nodes:
+        """The neighbours of each unit, those it talks to most first."""
+        graph = self.units.graph
+        return graph.indices[np.lexsort((-graph.weight, graph.sources))]
+
+    @property
+    def can_soften(self) -> bool:
+        """Whether ``anneal_softly`` is possible: it needs the table of ties."""
+        return self.live.ties.shape[0] > 0 and self.units.graph.edges > 0
 
     def _bulk_first(self) -> NDArray[np.int64]:
         """Units by the share of the largest node that they take, the biggest first."""
@@ -123,6 +140,32 @@ class Search:
                     return
             swaps = swaps or gained > -0.002 * before
 
+    def anneal_softly(
+        self,
+        steps: int,
+        *,
+        warm: float = 2.0,
+        cold: float = 0.5,
+        deadline: float | None = None,
+        expired: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Like ``anneal``, but CPU and memory may be exceeded at a price on the way, and neither
+        moves nor restarts are priced. Afterwards it is repaired to all limits; not polished."""
+        for part in self._cooling(steps, warm, cold, deadline, expired):
+            dear = DEAR * self.scale * np.sqrt(part.heat)
+            anneal_softly(
+                self.net,
+                self.live,
+                self._around,
+                part.done % len(self.units),
+                part.steps,
+                part.heat * self.scale,
+                dear,
+                self.per_demand,
+                THRESHOLDS,
+            )
+        self.load(self.node)
+
     def anneal(
         self,
         steps: int,
@@ -136,9 +179,27 @@ class Search:
         """Cools from ``warm`` to ``cold`` (in mean edge weights) over ``steps`` proposals, or
         over the time until ``deadline`` (``time.perf_counter``), then polishes. ``expired`` may
         end it early; until then it changes nothing."""
-        done, begin = 0, time.perf_counter()
-        hot, ratio = warm * self.scale, cold / warm
-        share = 0.0
+        fast = self.can_soften and not self.net.price.any() and self.max_moved is None
+        for part in self._cooling(steps, warm, cold, deadline, expired):
+            heat = part.heat * self.scale
+            if fast:
+                first = part.done % len(self.units)
+                anneal_fast(self.net, self.live, self._around, first, part.steps, heat, THRESHOLDS)
+            else:
+                anneal(self.net, self.live, part.steps, heat[0], heat[1])
+        if fast:
+            self.load(self.node)
+        self.polish(
+            lambda: expired() or (deadline is not None and time.perf_counter() > deadline + 0.05),
+            swap_passes=swap_passes,
+        )
+
+    @staticmethod
+    def _cooling(
+        steps: int, warm: float, cold: float, deadline: float | None, expired: Callable[[], bool]
+    ) -> Iterator[Part]:
+        """The parts of an annealing between which the clock is looked at."""
+        done, share, begin = 0, 0.0, time.perf_counter()
         while share < 1.0 and done < steps and not expired():
             if deadline is None:
                 chunk = min(CHUNK, steps - done)
@@ -147,11 +208,21 @@ class Search:
                 chunk = CHUNK
                 following = (time.perf_counter() - begin) / max(deadline - begin, 1e-6)
                 following = min(max(following, share + 1e-3), 1.0)
-            anneal(
-                self.net, self.live, chunk, hot * ratio**share, hot * ratio ** min(following, 1.0)
-            )
+            shares = np.array([share, min(following, 1.0)])
+            yield Part(done, chunk, warm * (cold / warm) ** shares)
             done, share = done + chunk, following
-        self.polish(
-            lambda: expired() or (deadline is not None and time.perf_counter() > deadline + 0.05),
-            swap_passes=swap_passes,
-        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some steps of an annealing: ``done`` before, ``steps`` now, from one temperature to another
+    (in mean edge weights)."""
+
+    done: int
+    steps: int
+    heat: NDArray[np.float64]
+
+
+def _one_over_mean(demand: NDArray[np.float64]) -> float:
+    mean = float(demand.mean()) if len(demand) else 0.0
+    return 1.0 / mean if mean > 0 else 0.0

@@ -47,6 +47,7 @@ def warm_up() -> None:
         search = Search(limits, Units.of(problem, limits, graph))
         search.load(np.array([0, 1, 0, 1], dtype=np.int32))
         search.polish()
+        search.anneal_softly(10)
         search.anneal(10)
         bins = Bins(np.ones(four), np.full(2, 4.0), np.full(2, four, dtype=np.int64))
         assign_pairs(graph.symmetric, bins, np.ones(four, dtype=bool))
