@@ -28,6 +28,12 @@ RESULTS = Path("benchmarks/results/qos.json")
 STORM_CONF = {
     "nimbus.monitor.freq.secs": 2,
     "supervisor.monitor.frequency.secs": 1,
+    # Eight nodes that start workers at once on two cores are slow, not dead.
+    "nimbus.supervisor.timeout.secs": 60,
+    "nimbus.task.timeout.secs": 60,
+    "supervisor.worker.timeout.secs": 60,
+    "supervisor.worker.start.timeout.secs": 120,
+    "nimbus.task.launch.secs": 120,
     # Idle executors sleep for a millisecond at once, in place of spinning before: there are two
     # cores for eight nodes.
     "topology.bolt.wait.progressive.level2.count": 10,

@@ -147,14 +147,14 @@ def _phases(run: _Run, fleet: AgentFleet) -> dict[str, Any]:
         first = _settled(run, started)
         found["agents calm"] = run.phase("agents")
         found["vivaldi"] = vivaldi_errors(run.bed)
-        stress = _stress(run)
-        stressed_at = time.monotonic()
-        second = _settled(run, stressed_at)
-        found["agents stressed"] = run.phase("agents, stressed")
-        _end(stress)
+        found["moves"] = {"start": first}
+        if run.case.stress:
+            stress = _stress(run)
+            found["moves"]["stress"] = _settled(run, time.monotonic())
+            found["agents stressed"] = run.phase("agents, stressed")
+            _end(stress)
     finally:
         found["agents"] = fleet.stop()
-    found["moves"] = {"start": first, "stress": second}
     return found
 
 

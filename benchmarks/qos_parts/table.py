@@ -81,7 +81,9 @@ def _moves(rows: dict[str, Any]) -> list[str]:
             cells = [
                 f"{m['decisions']} ({m['assignments']}) | {m['executors_moved']} | "
                 f"{m['secs_to_settle']:.0f}" + ("" if m["settled"] else " (not settled)")
-                for m in (moves["start"], moves["stress"])
+                if m
+                else " | | "
+                for m in (moves["start"], moves.get("stress"))
             ]
             lines.append(f"| {case.name} | {' | '.join(cells)} |")
     return lines
