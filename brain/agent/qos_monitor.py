@@ -80,6 +80,8 @@ class QosMonitor:
         self._peers: dict[str, Address] = {}
         self._known: dict[str, _Known] = {}
         self._pending: dict[int, _Sent] = {}
+        self._liars: dict[str, float] = {}
+        """When a peer last said what cannot be."""
         self._stop = threading.Event()
         family = socket.AF_INET6 if ":" in listen[0] else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
@@ -101,6 +103,7 @@ class QosMonitor:
             self._peers = {n: a for n, a in peers.items() if n != self.node}
             for gone in set(self._known) - set(self._peers):
                 del self._known[gone]
+                self._liars.pop(gone, None)
                 self._vivaldi.forget(gone)
 
     def measure_load(self) -> None:
@@ -124,6 +127,7 @@ class QosMonitor:
                 k.info
                 for k in self._known.values()
                 if k.at >= oldest
+                and self._liars.get(k.info.id, oldest) <= oldest
                 and believable(own.coordinate, k.info, self._vivaldi.rtt_ms(k.info.id))
             ]
             measured = {
@@ -173,8 +177,10 @@ class QosMonitor:
     def _answer(self, message: Message, sender: Address) -> None:
         self._send(Message(PONG, message.nonce, self.own()), sender)
         with self._lock:
-            if message.info.id in self._peers and message.info.sane:
-                self._known[message.info.id] = _Known(message.info)
+            if message.info.id in self._peers:
+                self._weigh(message.info, time.monotonic())
+                if message.info.sane:
+                    self._known[message.info.id] = _Known(message.info)
 
     def _take(self, message: Message, sender: Address, at: float) -> None:
         sent = self._pending.get(message.nonce)
@@ -187,8 +193,17 @@ class QosMonitor:
         rtt_ms = (at - sent.at) * 1000.0
         with self._lock:
             self._vivaldi.observe(sent.peer, message.info.coordinate, rtt_ms)
+            self._weigh(message.info, at)
             if sent.gossip or sent.peer not in self._known:
                 self._known[sent.peer] = _Known(message.info)
+
+    def _weigh(self, info: NodeQos, at: float) -> None:
+        """Who says what cannot be is not heard for a while, whatever it says in between: else its
+        node would be a good place in one round and none in the next."""
+        if not info.sane:
+            if info.id not in self._liars:
+                log.warning("the agent of %s says what cannot be: not believed for now", info.id)
+            self._liars[info.id] = at
 
     def _ping(self, gossip: bool) -> None:
         with self._lock:

@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 TAG_AND_COUNT = Path(__file__).parents[2] / "topologies" / "tag_and_count.py"
-SEED, EVENTS, RATE = 7, 900, 8
+SEED, EVENTS, RATE = 7, 1000, 8
 NODES, CPU_POINTS = 4, 50.0
 EXECUTORS = 8
 """Seven and an acker."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import socket
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.agent.datagram import PING, Message, decode, encode
+from brain.agent.datagram import PING, PONG, Message, decode, encode
 from brain.agent.node_load import NodeLoad
+from brain.agent.qos_monitor import QosMonitor, Timing
 from brain.agent.worker_monitor import WorkerMonitor
 from brain.qos.space import NodeQos
 from brain.qos.vivaldi import Coordinate
@@ -42,6 +46,28 @@ def test_what_is_not_a_number_arrives_but_is_not_sane(value: float) -> None:
     lie = NodeQos("n1", Coordinate(value, 0.0, 1.0, 0.1))
     told = decode(encode(Message(PING, 1, lie), None), None)
     assert told is None or not told.info.sane
+
+
+def test_who_lies_now_and_then_is_not_believed_in_between() -> None:
+    """Every other answer is sane: the node must not come and go with each."""
+    lies = cycle([INFO, replace(INFO, coordinate=Coordinate(math.nan, 0.0, 1.0, 0.1))])
+    peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.bind(("127.0.0.1", 0))
+    peer.settimeout(5)
+    monitor = QosMonitor("n2", ("127.0.0.1", 0), NodeLoad(), Timing(0.02, 0.05), None, 1)
+    monitor.set_peers({"n1": peer.getsockname()})
+    monitor.start()
+    try:
+        for answers in range(24):
+            data, sender = peer.recvfrom(2000)
+            asked = decode(data, None)
+            assert asked is not None
+            peer.sendto(encode(Message(PONG, asked.nonce, next(lies)), None), sender)
+            if answers >= 4:
+                assert "n1" not in monitor.space()
+    finally:
+        monitor.stop()
+        peer.close()
 
 
 def test_load_is_read_from_proc_stat(tmp_path: Path) -> None:
