@@ -67,15 +67,31 @@ class _Run:
         assert self.tail is not None
         self.windows.extend(self.tail.read())
 
-    def placement(self) -> dict[int, str]:
-        """Task → node, by the last windows."""
+    def latest(self) -> dict[int, tuple[int, str]]:
+        """Task → when and where it was last heard of, by the windows."""
         self.read()
         latest: dict[int, tuple[int, str]] = {}
         for w in self.windows:
             for t in w.tasks:
                 if w.end_ms >= latest.get(t["task"], (0, ""))[0]:
                     latest[t["task"]] = (w.end_ms, w.node)
-        return {task: node for task, (_, node) in sorted(latest.items())}
+        return latest
+
+    def placement(self) -> dict[int, str]:
+        """Task → node."""
+        return {task: node for task, (_, node) in sorted(self.latest().items())}
+
+    def works_in_place(self, slots: dict[str, str]) -> bool:
+        """Whether every task works where Nimbus has put it: workers that start are not measured."""
+        since = int(time.time() * 1000) - 4000 * WINDOW_SECS
+        latest = self.latest()
+        for executor, slot in slots.items():
+            first, _, last = executor.partition("-")
+            for task in range(int(first), int(last) + 1):
+                end_ms, node = latest.get(task, (0, ""))
+                if end_ms < since or node != slot.rpartition(":")[0]:
+                    return False
+        return True
 
     def phase(self, name: str) -> dict[str, Any]:
         """Measures for a while; nothing is to move meanwhile."""
@@ -191,12 +207,15 @@ def _settled(run: _Run, since: float) -> dict[str, Any]:
             changes += bool(here)
             moved += len(here)
             last = Seen(last.decisions | seen.decisions, seen.slots or last.slots)
+    settled = time.monotonic() - changed >= quiet
+    _wait(lambda: run.works_in_place(last.slots), UP_SECS, "every task to work in its place")
+    time.sleep(2.0 * WINDOW_SECS)
     return {
         "decisions": len(reasons),
         "assignments": changes,
         "executors_moved": moved,
         "secs_to_settle": round(changed - since, 1),
-        "settled": time.monotonic() - changed >= quiet,
+        "settled": settled,
         "reasons": list(reasons.values()),
     }
 
