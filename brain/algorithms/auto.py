@@ -22,7 +22,7 @@ With a current placement, gain is weighed against moved executors and restarted 
 Parameters: ``steps`` (a budget in annealing steps instead of θ: the result then depends on problem
 and seed alone), ``members`` (names or ``module:function``; all heuristics by default),
 ``isolation`` (auto, process, thread), ``move_cost``, ``restart_cost``, ``move_share``,
-``restart_share``. ``details["candidates"]`` lists all that was compared.
+``restart_share``, ``latency_weight``. ``details["candidates"]`` lists all that was compared.
 
 Call ``warm()`` once at the start of a long-running process: it loads the compiled functions and
 starts the workers, so that the first θ is not spent on that.

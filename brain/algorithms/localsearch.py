@@ -18,7 +18,8 @@ the first member of ``auto``. Only a machine so slow that θ itself runs out cut
 ``details["cut_off"]`` then says so.
 
 Parameters: ``steps`` (annealing proposals in place of what θ buys), ``move_cost``,
-``restart_cost``, ``move_share``, ``restart_share``, ``start`` (metis, current, empty).
+``restart_cost``, ``move_share``, ``restart_share``, ``latency_weight`` (see ``objective``),
+``start`` (metis, current, empty).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 from brain.algorithms.localsearch_parts.driver import MOVES_FIRST, Search
 from brain.algorithms.localsearch_parts.state import DENSE_TIES
 from brain.algorithms.localsearch_parts.warmup import warm_up
-from brain.algorithms.objective import Prices, order
+from brain.algorithms.objective import Prices, nearness, order
 from brain.algorithms.parts.finish import conclude
 from brain.algorithms.parts.levels import feasible_nodes, to_slots
 from brain.algorithms.parts.moves import cap_moves
@@ -176,6 +177,7 @@ def make_search(
         restart_cost=prices.restart,
         max_moved=None if work.current is None else work.options.max_moves,
         seed=work.options.seed if seed is None else seed,
+        near=nearness(work),
     )
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brain.algorithms.parts.score import cost
 from brain.algorithms.parts.score import score as score_of
@@ -82,6 +83,21 @@ def latency_weight(work: Workspace) -> float:
     """λ: how much latency counts in place of traffic; 0 where no latency is known."""
     weight = work.number("latency_weight", 0.0, 0.0, 1.0)
     return weight if work.problem.latency_ms is not None else 0.0
+
+
+def nearness(work: Workspace) -> NDArray[np.float64] | None:
+    """How much of the traffic between two nodes is spared by their being near each other, for
+    searches that go by traffic alone; None where latency does not count.
+
+    The order above weighs latency by tuples and traffic by bytes; a search has one weight for
+    both, so this is the order itself only where all tuples are of one size.
+    """
+    weight, latency = latency_weight(work), work.problem.latency_ms
+    if not weight or latency is None:
+        return None
+    furthest = max(float(latency.max(initial=0.0)), 1e-9)
+    far = (latency + latency.T) / (2.0 * furthest)
+    return np.asarray((1.0 - weight) * np.eye(len(far)) + weight * (1.0 - far))
 
 
 def _with_latency(work: Workspace, prices: Prices, found: Score) -> float:

@@ -11,6 +11,7 @@ from brain.algorithms import localsearch
 from brain.algorithms.localsearch_parts.driver import Search
 from brain.algorithms.localsearch_parts.soft import THRESHOLDS, anneal_softly
 from brain.algorithms.localsearch_parts.swaps import anneal_fast
+from brain.algorithms.objective import Prices, order_of_result
 from brain.algorithms.parts.partition import partition
 from brain.algorithms.parts.verify import check, violations
 from brain.algorithms.parts.workspace import Workspace
@@ -237,3 +238,46 @@ def test_what_must_leave_an_excluded_node_leaves_and_nobody_else() -> None:
     assert moved.status is Status.OK
     left = int((first.placement.nodes(problem.slots) == gone).sum())
     assert moved.score.moved_executors == left
+
+
+def far_apart(seed: int) -> Problem:
+    """Executors on twelve nodes at three sites, of which two are near each other."""
+    from dataclasses import replace
+
+    problem = storm_problem(90, 12, seed=seed)
+    site = np.arange(12) % 3
+    latency = np.array([[1.0, 20.0, 90.0], [20.0, 1.0, 80.0], [90.0, 80.0, 1.0]])[site][:, site]
+    np.fill_diagonal(latency, 0.0)
+    return replace(problem, latency_ms=latency)
+
+
+def test_nearness_keeps_the_books_and_the_cost_right() -> None:
+    for seed in range(3):
+        problem = far_apart(seed)
+        work = Workspace(problem, None, Options(params={"latency_weight": 0.6}))
+        search = localsearch.make_search(work, Prices())
+        search.load(np.full(len(search.units), UNPLACED, dtype=np.int32))
+        search.anneal(20_000, warm=1.5)
+        live, graph, near = search.live, search.units.graph, search.net.near
+        ties = np.zeros_like(live.ties)
+        np.add.at(ties, graph.sources, graph.weight[:, None] * near[live.node[graph.indices]])
+        np.testing.assert_allclose(live.ties, ties, rtol=1e-6, atol=1e-6)
+        assert problem.latency_ms is not None
+        total, away = 0.0, problem.latency_ms / problem.latency_ms.max()
+        for u, v, weight in zip(graph.sources, graph.indices, graph.weight, strict=True):
+            a, b = live.node[u], live.node[v]
+            total += weight / 2.0 * (0.4 * (a != b) + 0.6 * away[a, b])
+        assert search.cost() == pytest.approx(total)
+
+
+def test_a_search_that_weighs_latency_finds_nearer_places_than_one_that_does_not() -> None:
+    for seed in range(3):
+        problem = far_apart(seed)
+        keys = []
+        for weight in (0.6, 0.0):
+            options = Options(params={"steps": 60_000, "latency_weight": weight})
+            result = localsearch.solve(problem, None, options)
+            assert check(problem, result, None, options) == []
+            judge = Workspace(problem, None, Options(params={"latency_weight": 0.6}))
+            keys.append(order_of_result(judge, Prices(), result))
+        assert keys[0] < keys[1]

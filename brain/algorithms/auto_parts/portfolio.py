@@ -86,7 +86,8 @@ class Portfolio:
         return self._answer()
 
     def _exploration(self, number: int, starts: Sequence[NDArray[np.int32]] = ()) -> Job | None:
-        options = replace(self.options, params=self._prices())
+        own = {**self._prices(), "latency_weight": latency_weight(self.work)}
+        options = replace(self.options, params=own)
         return exploration(options, self.begin, self._search_end(), number, starts)
 
     def _search(self, engine: Engine, runner: Runner, jobs: list[Job]) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from brain.algorithms.localsearch_parts.repair import admit, place_leftovers
 from brain.algorithms.localsearch_parts.search import anneal, descend
 from brain.algorithms.localsearch_parts.soft import DEAR, THRESHOLDS, anneal_softly
-from brain.algorithms.localsearch_parts.state import Live, make_live, make_net
+from brain.algorithms.localsearch_parts.state import DENSE_TIES, Live, make_live, make_net
 from brain.algorithms.localsearch_parts.swaps import anneal_fast
 from brain.algorithms.parts.limits import Limits
 from brain.algorithms.parts.units import Units
@@ -40,10 +40,14 @@ class Search:
         restart_cost: float = 0.0,
         max_moved: int | None = None,
         seed: int = 0,
+        near: NDArray[np.float64] | None = None,
     ) -> None:
+        """``near``: see ``Net``; left out of account where there is no table of ties."""
+        if len(units) * len(limits.usable) > DENSE_TIES:
+            near = None
         self.limits = limits
         self.units = units
-        self.net = make_net(limits, units, home, move_cost, restart_cost)
+        self.net = make_net(limits, units, home, move_cost, restart_cost, near)
         self.max_moved = max_moved
         self.seed = seed
         self.rounds = 0
@@ -70,8 +74,10 @@ class Search:
 
     @property
     def can_soften(self) -> bool:
-        """Whether ``anneal_softly`` is possible: it needs the table of ties."""
-        return self.live.ties.shape[0] > 0 and self.units.graph.edges > 0
+        """Whether ``anneal_softly`` is possible: it needs the table of ties, and traffic that is
+        either on one node or not."""
+        table, plain = self.live.ties.shape[0] > 0, self.net.near.shape[0] == 0
+        return table and plain and self.units.graph.edges > 0
 
     def _bulk_first(self) -> NDArray[np.int64]:
         """Units by the share of the largest node that they take, the biggest first."""
@@ -102,9 +108,14 @@ class Search:
         return self.live.node.copy()
 
     def cut(self) -> float:
-        """Traffic between nodes; units without a node count as apart from all others."""
+        """Traffic between nodes, less what is spared by their being near each other; units
+        without a node count as apart from all others."""
         graph, node = self.units.graph, self.live.node
         source, target = node[graph.sources], node[graph.indices]
+        if self.net.near.shape[0] > 0:
+            nowhere = (source == UNPLACED) | (target == UNPLACED)
+            spared = np.where(nowhere, 0.0, self.net.near[source, target])
+            return float((graph.weight * (1.0 - spared)).sum()) / 2.0
         apart = (source != target) | (source == UNPLACED)
         return float(graph.weight[apart].sum()) / 2.0
 

@@ -108,8 +108,17 @@ def shift_ties(net, live, u, old, new):  # type: ignore[no-untyped-def]
     """Tells the neighbours of u that it went from node ``old`` to ``new`` (NOWHERE allowed)."""
     if live.ties.shape[0] == 0:
         return
+    near = net.near
     for i in range(net.indptr[u], net.indptr[u + 1]):
         x = net.indices[i]
+        if near.shape[0] > 0:
+            row, share = live.ties[x], net.weight[i]
+            for n in range(near.shape[0]):
+                if old != NOWHERE:
+                    row[n] -= share * near[old, n]
+                if new != NOWHERE:
+                    row[n] += share * near[new, n]
+            continue
         if old != NOWHERE:
             live.ties[x, old] -= net.weight[i]
         if new != NOWHERE:
@@ -179,7 +188,16 @@ def swap_change(net, live, u, v):  # type: ignore[no-untyped-def]
     a, b = np.int64(live.node[u]), np.int64(live.node[v])
     change = tie(net, live, u, a) - tie(net, live, u, b)
     change += tie(net, live, v, b) - tie(net, live, v, a)
-    return change + 2.0 * edge(net, u, v)
+    return change + apart(net, a, b) * edge(net, u, v)
+
+
+@numba.njit(cache=True, nogil=True)
+def apart(net, a, b):  # type: ignore[no-untyped-def]
+    """By how many times their own edge two units on these nodes seem to gain by changing places:
+    each counts on the other to stay."""
+    if net.near.shape[0] == 0:
+        return 2.0
+    return net.near[a, a] + net.near[b, b] - 2.0 * net.near[a, b]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ import numpy as np
 from brain.algorithms.localsearch_parts.moves import (
     NOWHERE,
     SLACK,
+    apart,
     edge,
     tie,
     try_move,
@@ -41,7 +42,14 @@ def descend(net, live, order, noise, swaps):  # type: ignore[no-untyped-def]
                 candidates[found] = n
                 found += 1
             tied[n] += net.weight[i]
-        if net.home[u] != NOWHERE and net.home[u] != a and tied[net.home[u]] == 0.0:
+        if net.near.shape[0] > 0:
+            found = 0
+            for other in range(nodes):
+                tied[other] = live.ties[u, other]
+                if other != a:
+                    candidates[found] = other
+                    found += 1
+        elif net.home[u] != NOWHERE and net.home[u] != a and tied[net.home[u]] == 0.0:
             candidates[found] = np.int64(net.home[u])
             found += 1
         best_first = candidates[:found]
@@ -95,7 +103,7 @@ def _best_swap(net, live, u, ranked, noise):  # type: ignore[no-untyped-def]
                             change -= weight[i]
                 # Without its own edge a swap cannot gain more than both sides together.
                 if change < best:
-                    change += 2.0 * edge(net, u, v)
+                    change += apart(net, a, n) * edge(net, u, v)
                     if change < best:
                         best, partner = change, v
             v = np.int64(after[v])
@@ -126,6 +134,8 @@ def anneal(net, live, steps, warm, cold):  # type: ignore[no-untyped-def]
     heat = warm
     low = np.uint64(0xFFFFFFFF)
     half = np.uint64(32)
+    # Any node one time in 64; one in 4 where those near a neighbour are worth a try too.
+    seldom = np.uint64(63 if net.near.shape[0] == 0 else 3)
     x = live.rng[0]
     for _ in range(steps):
         heat *= cooling
@@ -147,7 +157,7 @@ def anneal(net, live, steps, warm, cold):  # type: ignore[no-untyped-def]
         # The heavier of two neighbours: that is where most of the gain is.
         j = first + np.int64(((draw & low) * np.uint64(degree)) >> half)
         n = np.int64(node[indices[j if weight[j] > weight[i] else i]])
-        if draw >> np.uint64(58) == 0:
+        if (draw >> np.uint64(58)) & seldom == 0:
             n = np.int64(((draw & low) * nodes) >> half)
         if n in (a, NOWHERE):
             continue

@@ -25,6 +25,9 @@ class Net(NamedTuple):
     ``home`` is the node that a unit is on now, UNPLACED if none. A unit off its home costs
     ``price[0]`` for each executor; a worker whose executors change costs ``price[1]``, one worker
     being assumed for each topology on a node.
+
+    ``near[n, m]`` says how much of the traffic between nodes n and m is spared by their being near
+    each other: with no rows all of it on the same node and else nothing.
     """
 
     indptr: NDArray[np.int64]
@@ -41,12 +44,14 @@ class Net(NamedTuple):
     per_worker: NDArray[np.int64]
     home: NDArray[np.int32]
     price: NDArray[np.float64]
+    near: NDArray[np.float64]
 
 
 class Live(NamedTuple):
     """A placement of units. ``head``, ``after`` and ``before`` link the units of a node.
 
-    ``ties[u, n]`` is the traffic of unit u with node n (no rows if that would be too big).
+    ``ties[u, n]`` is the traffic of unit u that is spared if it is on node n: that with node n, or
+    with what is near, by ``Net.near`` (no rows if that would be too big).
     ``crowd[t, n]`` counts the executors of topology t on node n, and ``changes[t, n]`` its units
     that arrived there or left. ``moved[0]`` is the number of executors off their home,
     ``moved[1]`` how many may be. ``rng[0]`` is the state of the random numbers.
@@ -74,6 +79,7 @@ def make_net(
     home: NDArray[np.int32] | None = None,
     move_cost: float = 0.0,
     restart_cost: float = 0.0,
+    near: NDArray[np.float64] | None = None,
 ) -> Net:
     graph = units.graph
     return Net(
@@ -91,6 +97,7 @@ def make_net(
         per_worker=limits.per_worker,
         home=np.full(len(units), UNPLACED, dtype=np.int32) if home is None else home,
         price=np.array([move_cost, restart_cost]),
+        near=np.zeros((0, 0)) if near is None else near,
     )
 
 
