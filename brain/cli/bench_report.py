@@ -34,6 +34,7 @@ def report(
     from brain.bench.results import load_results
     from brain.cli.output import console
     from brain.errors import BadInput
+    from brain.extras import require
 
     sources = Sources(root, results)
     if not (root / "benchmarks").is_dir():
@@ -41,6 +42,7 @@ def report(
     if snippet:
         print(readme_snippet(load_results(sources.bench), sources))
         return
+    require("plots")
     for path in write(sources):
         console.print(str(path), markup=False)
     if readme:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from brain.errors import BadInput
+from brain.extras import require
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +34,8 @@ def data(
     from topologies.data.catalogue import DATASETS
     from topologies.data.dataset import write_dataset, write_dataset_with_spark
 
+    if spark:
+        require("pipeline")
     if kind == "list":
         for dataset in DATASETS.values():
             typer.echo(f"{dataset.name:<11} {dataset.title}; size counts {dataset.unit}")

@@ -31,7 +31,9 @@ def demo(
 ) -> None:
     """Start a cluster and a brain, run Parallel, and show what the re-placement changed."""
     from brain.demo.run import DemoOptions, run_demo
+    from brain.extras import require
 
+    require("plots")
     options = DemoOptions(
         nodes=nodes,
         depth=depth,

@@ -6,13 +6,14 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 from brain import __version__
 from brain.errors import StormbrainError
+from brain.extras import missing_extra
 
 app = typer.Typer(
     name="stormbrain",
@@ -72,15 +73,24 @@ def main() -> None:
         not debug
     ):  # kazoo's complaints would stand before our one line; `serve` has a log of its own
         logging.getLogger("kazoo").addHandler(logging.NullHandler())
-    err = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         app()  # exits by itself, with usage errors and interrupts told by typer
     except StormbrainError as e:
         if debug:
             raise
-        err.print("[red]error:[/red]", end=" ")
-        err.print(e.message, markup=False)
-        if e.hint:
-            err.print("[dim]hint:[/dim]", end=" ")
-            err.print(e.hint, markup=False)
-        sys.exit(e.exit_code)
+        _end_with(e)
+    except ModuleNotFoundError as e:
+        missing = missing_extra(e)
+        if debug or missing is None:
+            raise
+        _end_with(missing)
+
+
+def _end_with(error: StormbrainError) -> NoReturn:
+    err = Console(stderr=True, highlight=False, soft_wrap=True)
+    err.print("[red]error:[/red]", end=" ")
+    err.print(error.message, markup=False)
+    if error.hint:
+        err.print("[dim]hint:[/dim]", end=" ")
+        err.print(error.hint, markup=False)
+    sys.exit(error.exit_code)

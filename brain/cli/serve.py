@@ -67,6 +67,7 @@ def serve(
     )
     logging.getLogger("kazoo").setLevel(logging.WARNING)
     host, port = _split(listen)
+    known = _profiles(profiles)
     from_file, wrong = Settings.read_file(_read_yaml(config), str(config))
     for message in wrong:
         logging.getLogger("brain").warning("%s; the default is used", message)
@@ -98,10 +99,7 @@ def serve(
         advertise,
         brain_id,
     )
-    if profiles:
-        from brain.policy.history import history_profiles
-
-        runtime.core.profiles.update(history_profiles(profiles))
+    runtime.core.profiles.update(known)
     page = _dashboard(runtime, dashboard)
     runtime.start()
     progress_console.print(f"brain {runtime.id} listens on {runtime.address}, ZooKeeper {hosts}")
@@ -114,6 +112,23 @@ def serve(
     runtime.stop()
     client.stop()
     client.close()
+
+
+def _profiles(graph: str | None) -> dict[str, Any]:
+    """What a graph knows of topologies, by name; read first, so that a wrong path is told at once.
+
+    What this brain learns itself, or finds in ZooKeeper when it comes to lead, goes before it.
+    """
+    if graph is None:
+        return {}
+    from brain.extras import require
+
+    require("pipeline")
+    from brain.policy.history import history_profiles
+
+    found = history_profiles(graph)
+    progress_console.print(f"profiles of {', '.join(sorted(found)) or 'no topology'} from {graph}")
+    return dict(found)
 
 
 def _dashboard(runtime: Any, address: str) -> Any:

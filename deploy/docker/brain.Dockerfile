@@ -7,23 +7,34 @@ FROM ${PYTHON_IMAGE} AS build
 # Package index and proxies come with the build, never from a file of the repository.
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
+# Extras of pyproject.toml that the image is to have all the same, e.g. "pipeline" for
+# `serve --profiles`; `stormbrain pipeline` wants a Java runtime besides.
+ARG STORMBRAIN_EXTRAS=
 WORKDIR /src
 RUN python3 -m venv /opt/stormbrain
 COPY pyproject.toml ./
-COPY --chmod=755 deploy/docker/requirements.py deploy/docker/pip-install deploy/docker/
+COPY --chmod=755 deploy/docker/requirements.py deploy/docker/pip-install deploy/docker/slim \
+     deploy/docker/
 # A layer of its own: it changes only when a pinned version does.
 RUN --mount=type=secret,id=ca_certificates \
     --mount=type=cache,target=/var/cache/pip \
-    python3 deploy/docker/requirements.py pyproject.toml brain > /tmp/requirements.txt \
-    && deploy/docker/pip-install /opt/stormbrain -r /tmp/requirements.txt
+    python3 deploy/docker/requirements.py pyproject.toml brain ${STORMBRAIN_EXTRAS} \
+         > /tmp/requirements.txt \
+    && deploy/docker/pip-install /opt/stormbrain --no-compile -r /tmp/requirements.txt
 COPY brain brain
 COPY topologies topologies
+COPY deploy/docker/smoke.json /tmp/smoke.json
+# The last lines show that nothing is missing, and leave bytecode of what is really used.
 RUN touch README.md \
     && /opt/stormbrain/bin/pip install --disable-pip-version-check \
          --no-deps --no-build-isolation --no-index . \
-    && /opt/stormbrain/bin/pip uninstall --quiet --yes setuptools pip \
-    && find /opt/stormbrain -name tests -type d -path '*/site-packages/*' -prune -exec rm -rf {} + \
-    && /opt/stormbrain/bin/stormbrain --version
+    && deploy/docker/slim /opt/stormbrain \
+    && /opt/stormbrain/bin/stormbrain --version \
+    && /opt/stormbrain/bin/stormbrain serve --help > /dev/null \
+    && /opt/stormbrain/bin/python -c 'import brain.dashboard.server, brain.service.runtime' \
+    && for algorithm in metis exact; do \
+         /opt/stormbrain/bin/stormbrain solve /tmp/smoke.json --algorithm "$algorithm" || exit 1; \
+       done
 
 FROM ${PYTHON_IMAGE}
 RUN groupadd --system --gid 1000 stormbrain \

@@ -1,7 +1,7 @@
-"""requirements.py PYPROJECT brain|workers: the pinned requirements of one image.
+"""requirements.py PYPROJECT brain|workers [EXTRA...]: the pinned requirements of one image.
 
-The versions are those of pyproject.toml. What only the Spark pipeline and the plots need stays
-out of the brain's image, of which it would be the larger part.
+The versions are those of pyproject.toml. A brain needs none of its extras; to have some of them in
+the image all the same, name them (EXTRAS: "pipeline plots").
 """
 
 from __future__ import annotations
@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
-OFFLINE_ONLY = frozenset({"pyspark", "pyarrow", "pandas", "matplotlib"})
 ON_WORKERS = frozenset({"streamparse", "redis"})
 
 
-def requirements(pyproject: Path, image: str) -> list[str]:
+def requirements(pyproject: Path, image: str, extras: Sequence[str] = ()) -> list[str]:
     read = tomllib.loads(pyproject.read_text(encoding="utf-8"))
     declared: list[str] = read["project"]["dependencies"]
-    names = {line: re.split(r"[^A-Za-z0-9_.-]", line)[0] for line in declared}
     if image == "workers":
-        return [line for line, name in names.items() if name in ON_WORKERS]
-    to_build: list[str] = read["build-system"]["requires"]
-    return to_build + [line for line, name in names.items() if name not in OFFLINE_ONLY]
+        return [line for line in declared if re.split(r"[^A-Za-z0-9_.-]", line)[0] in ON_WORKERS]
+    wanted: list[str] = [*read["build-system"]["requires"], *declared]
+    for extra in extras:
+        wanted += read["project"]["optional-dependencies"][extra]
+    return wanted
 
 
 if __name__ == "__main__":
-    print("\n".join(requirements(Path(sys.argv[1]), sys.argv[2])))
+    print("\n".join(requirements(Path(sys.argv[1]), sys.argv[2], sys.argv[3:])))
