@@ -67,9 +67,9 @@ def call_brain(
     host, _, port = address.rpartition(":")
     files = tls or TlsFiles.from_environment()
     try:
-        with _connected(host.strip("[]"), int(port), files) as sock:
+        with open_socket(host.strip("[]"), int(port), files) as sock:
             sock.settimeout(timeout)
-            write_frame(sock, _request(method, args))
+            write_frame(sock, encode_call(method, *args))
             answer = read_frame(sock, MAX_ANSWER_BYTES)
     except ssl.SSLError as e:
         raise StormbrainError(
@@ -89,7 +89,8 @@ def call_brain(
     return _reply(method, answer)
 
 
-def _connected(host: str, port: int, files: TlsFiles | None) -> socket.socket:
+def open_socket(host: str, port: int, files: TlsFiles | None) -> socket.socket:
+    """A connection to a brain's door, by TLS if there are files for it."""
     sock = socket.create_connection((host, port), timeout=CONNECT_SECS)
     if files is None:
         return sock
@@ -100,10 +101,11 @@ def _connected(host: str, port: int, files: TlsFiles | None) -> socket.socket:
         raise
 
 
-def _request(method: str, args: tuple[Any, ...]) -> bytes:
+def encode_call(method: str, *args: Any, kind: int = TMessageType.CALL) -> bytes:
+    """A message to a brain, to be sent as one frame."""
     call = getattr(wire.Brain, f"{method}_args")(*args)
     out, buffer = writer()
-    out.write_message_begin(method, TMessageType.CALL, 1)
+    out.write_message_begin(method, kind, 1)
     call.write(out)
     out.write_message_end()
     return bytes(buffer.getvalue())

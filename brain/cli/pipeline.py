@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brain.errors import BadInput
+from brain.extras import require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,11 @@ GraphPath = Annotated[str, typer.Argument(metavar="GRAPH", help="What graph wrot
 
 def register(app: typer.Typer) -> None:
     app.add_typer(pipeline_app, name="pipeline")
+
+
+@pipeline_app.callback()
+def _every_command() -> None:
+    require("pipeline")
 
 
 @pipeline_app.command()
@@ -96,8 +102,9 @@ def graph(
         raise BadInput("--problem", "needs exactly one --topology")
     chosen, slice_ms = _selection(topology, since, until), _duration_ms(slice_)
     with _job(master, memory, verbose, "computing the graph") as (spark, console):
-        if logs:
-            _show_ingest(console, run_ingest(spark, logs, store))
+        taken = run_ingest(spark, logs, store) if logs else None
+        if taken is not None and not as_json:
+            _show_ingest(console, taken)
         rows = write_graph(spark, Store(spark, store), out, slice_ms, chosen)
     if problem and topology:
         from brain.pipeline.problem import problem_from_profile
@@ -106,7 +113,8 @@ def graph(
         document = problem_from_profile(load_profile(out, topology[0]), workers, slots)
         problem.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if as_json:
-        print(json.dumps({"graph": out, "rows": rows}))
+        document = {"graph": out, "rows": rows, "ingest": vars(taken) if taken else None}
+        print(json.dumps(document))
     else:
         told = ", ".join(f"{n:,} {name}" for name, n in rows.items())
         console.print(f"{out}: {told}")
@@ -132,6 +140,7 @@ def experiment(
     from brain.pipeline.report import write_report
     from brain.pipeline.store import Store
 
+    require("plots")
     named = [_named_run(r) for r in run]
     cuts = (_duration_ms(cut_first), _duration_ms(cut_last))
     results: list[RunResult] = []
@@ -195,9 +204,10 @@ def learn(
 @pipeline_app.command()
 def follow(
     logs: Annotated[str, typer.Argument(metavar="LOGS", help="The log directory.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="For live.json and the checkpoint.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="For live.json and the checkpoint.")],
     brain: Annotated[
-        str | None, typer.Option(help="Publish windows to this brain, HOST:PORT.")
+        str | None,
+        typer.Option(help="Publish windows to the brain that leads: HOST:PORT of any, or of all."),
     ] = None,
     token: Annotated[
         str | None, typer.Option(envvar="STORMBRAIN_TOKEN", help="The brain's token.")
@@ -214,12 +224,12 @@ def follow(
 ) -> None:
     """Keep the graph current from growing logs, and tell the brain; until Ctrl-C."""
     from brain.pipeline.follow import Follower
-    from brain.pipeline.publish import Publisher, parse_address
+    from brain.pipeline.publish import Publisher, parse_addresses
     from brain.pipeline.watch import watch
 
     if begin not in ("latest", "earliest"):
         raise BadInput("--from", "is latest or earliest")
-    publisher = Publisher(parse_address(brain), token) if brain else None
+    publisher = Publisher(parse_addresses(brain), token) if brain else None
     until = time.monotonic() + _duration_ms(for_) / 1000 if for_ else None
     follower = Follower(out, publisher, _duration_ms(horizon))
     trigger = f"{_duration_ms(every)} milliseconds"

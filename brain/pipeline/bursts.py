@@ -57,8 +57,7 @@ def write_bursts(spark: SparkSession, graph: str, out: str) -> dict[str, list[Ra
     """Writes the bursts file, in place of an older one."""
     files = HadoopFiles(spark)
     found, slice_ms = compute_bursts(spark, graph)
-    files.delete(out)
-    files.create_text(
+    files.replace_text(
         out, json.dumps(to_document(found, slice_ms), indent=1, allow_nan=False) + "\n"
     )
     return found

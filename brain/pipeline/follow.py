@@ -16,10 +16,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
 import numpy as np
 import psutil
 
+from brain.errors import BadInput
+from brain.pipeline.hadoop import HadoopFiles
 from brain.pipeline.live import DEFAULT_HORIZON_MS, LiveGraph, LiveWindow
 from brain.pipeline.publish import Publisher
 from brain.pipeline.tail import SOURCE_NAME, MetricLogSource, open_root
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
 LIVE_FORMAT = 1
+LIVE_FILE = "live.json"
 LATENCIES_KEPT = 10_000
 
 
@@ -55,14 +59,16 @@ class Follower:
 
     def __init__(
         self,
-        out: Path,
+        out: str | Path,
         publisher: Publisher | None = None,
         horizon_ms: int = DEFAULT_HORIZON_MS,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         listener: Callable[[list[LiveWindow]], None] = lambda windows: None,
     ) -> None:
-        """``listener`` hears of windows when the graph that has them is written."""
-        self.out = out
+        """``out``: a directory, local or any Hadoop path, for live.json and the checkpoint.
+        ``listener`` hears of windows when the graph that has them is written."""
+        self.out = str(out)
+        self._keep: Callable[[str], None] | None = None
         self.publisher = publisher
         self.graph = LiveGraph(horizon_ms)
         self.stats = FollowStats()
@@ -74,14 +80,16 @@ class Follower:
     ) -> StreamingQuery:
         """Starts following ``logs``; stop the query to end it."""
         open_root(logs)  # names a wrong path here, not from within Spark
-        self.out.mkdir(parents=True, exist_ok=True)
+        files = HadoopFiles(spark)
+        out = files.resolve(self.out)
+        self._keep = _keeper(files, out)
         spark.dataSource.register(MetricLogSource)
         stream = (
             spark.readStream.format(SOURCE_NAME).option("path", logs).option("from", begin).load()
         )
         return (
             stream.writeStream.queryName("stormbrain-follow")
-            .option("checkpointLocation", str(self.out / "checkpoint"))
+            .option("checkpointLocation", f"{out}/checkpoint")
             .trigger(processingTime=every)
             .foreachBatch(self._batch)
             .start()
@@ -114,13 +122,32 @@ class Follower:
         if self.publisher:
             document["sent"] = self.publisher.sent
             document["undelivered"] = self.publisher.undelivered
-        half = self.out / ".live.json"
-        half.write_text(json.dumps(document), encoding="utf-8")
-        os.replace(half, self.out / "live.json")
+            document["trouble"] = self.publisher.trouble
+        assert self._keep is not None, "started"
+        self._keep(json.dumps(document))
+
+
+def _keeper(files: HadoopFiles, out: str) -> Callable[[str], None]:
+    """Replaces live.json as a whole. Hadoop's local file system would leave checksums beside it."""
+    if not out.startswith("file:"):
+        return lambda text: files.replace_text(f"{out}/{LIVE_FILE}", text)
+    directory = Path(unquote(urlparse(out).path))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise BadInput(str(directory), f"cannot be written: {e.strerror}") from e
+
+    def replace(text: str) -> None:
+        half = directory / f".{LIVE_FILE}"
+        half.write_text(text, encoding="utf-8")
+        os.replace(half, directory / LIVE_FILE)
+
+    return replace
 
 
 def cpu_seconds() -> float:
-    """CPU that this process and its children (the JVM, Python workers) have used."""
+    """CPU that this process and its children (the JVM, Python workers) have used; also of those
+    that have ended, which whoever waited for them keeps count of."""
     me = psutil.Process()
     total = 0.0
     for process in [me, *me.children(recursive=True)]:
@@ -128,5 +155,5 @@ def cpu_seconds() -> float:
             used = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        total += used.user + used.system
+        total += used.user + used.system + used.children_user + used.children_system
     return total

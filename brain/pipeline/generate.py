@@ -227,7 +227,7 @@ class LogWriter:
         for task in held:
             yield self._task_line(tail, task, int(received[task]), int(sent[task]), noise[task])
         if w.port == 6700:
-            yield self._node_line(tail, float(noise[0]))
+            yield self._node_line(tail, w.node, float(noise[0]))
         host = f"127.0.0.{w.node + 1}"
         yield (
             f'{{"v":1,"kind":"window",{tail},"host":"{host}","port":{w.port},"edges":{len(mine)},'
@@ -249,14 +249,17 @@ class LogWriter:
             fields += f',"complete_ms":{self.work.latency_ms * noise:.3f}'
         elif received:
             fields += f',"execute_ms":{0.1 * noise:.4f},"process_ms":{0.12 * noise:.4f}'
+        if not spout:
+            fields += f',"queue_percent":{3 * noise:.2f},"queue_overflow":0'
         return f'{{"v":1,"kind":"task",{tail},{fields}}}\n'
 
-    def _node_line(self, tail: str, noise: float) -> str:
+    def _node_line(self, tail: str, node: int, noise: float) -> str:
         cpu = 40 * noise
         return (
             f'{{"v":1,"kind":"node",{tail},"cores":{self.cluster.cores},"mhz":2600.0,'
             f'"cpu_percent":{cpu:.2f},"memory_mb":8192.0,"memory_used_mb":{2048 * noise:.1f},'
-            f'"rx_bytes":{int(1e6 * noise)},"tx_bytes":{int(9e5 * noise)}}}\n'
+            f'"rx_bytes":{int(1e6 * noise)},"tx_bytes":{int(9e5 * noise)},'
+            f'"machine":"boot-{node + 1}"}}\n'
         )
 
     def _append(self, w: _Worker, lines: list[str]) -> None:

@@ -85,19 +85,30 @@ class HadoopFiles:
         fs, p = self._path(path)
         if self._ask(path, lambda: fs.exists(p)):
             raise FileExistsError(path)
+        self._write_text(path, text, overwrite=False)
+
+    def replace_text(self, path: str, text: str) -> None:
+        """Writes a file so that others see the old one or the new one, and never none."""
+        self._write_text(path, text, overwrite=True)
+
+    def _write_text(self, path: str, text: str, overwrite: bool) -> None:
+        fs, p = self._path(path)
         half = self._jvm.org.apache.hadoop.fs.Path(
             p.getParent(), f".{p.getName()}.{self._jvm.java.util.UUID.randomUUID()}"
         )
         stream = self._ask(path, lambda: fs.create(half, False))
         stream.write(bytearray(text.encode()))
         stream.close()
-        none = self._gateway.new_array(self._jvm.org.apache.hadoop.fs.Options.Rename, 0)
+        rename: Any = self._jvm.org.apache.hadoop.fs.Options.Rename
+        options = self._gateway.new_array(rename, int(overwrite))
+        if overwrite:
+            options[0] = rename.OVERWRITE
         context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(fs.getUri(), self._conf)
         try:
-            context.rename(half, p, none)  # without OVERWRITE: fails if another was first
+            context.rename(half, p, options)  # without OVERWRITE: fails if another was first
         except Exception as e:
             fs.delete(half, False)
-            if fs.exists(p):
+            if not overwrite and fs.exists(p):
                 raise FileExistsError(path) from e
             raise StormbrainError(f"cannot write {path}: {_cause(e)}") from e
 

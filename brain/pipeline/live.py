@@ -27,6 +27,8 @@ class LiveWindow:
     edges: list[Row] = field(default_factory=list)
     tasks: list[Row] = field(default_factory=list)
     last: Row | None = None
+    machine: Row | None = None
+    """The ``node`` line of this window, in the one worker of a node that writes them."""
     appended_ms: int = 0
 
     @property
@@ -54,7 +56,8 @@ class LiveGraph:
                 continue
             if kind == "node":
                 self._machines[row["node"]] = row
-                continue
+                if not row["topology"]:
+                    continue  # an agent's: it belongs to no worker's window
             key = (row["topology"], row["node"], row["worker"], row["seq"])
             if key in self._windows:
                 continue
@@ -68,6 +71,8 @@ class LiveGraph:
                 window.edges.append(row)
             elif kind == "task":
                 window.tasks.append(row)
+            elif kind == "node":
+                window.machine = row
             else:
                 window.last = row
         whole = sorted((w for w in touched.values() if w.last is not None), key=lambda w: w.end)

@@ -19,8 +19,16 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from brain.errors import BadInput
+from brain.pipeline.graph_schema import GRAPH_TABLES
 
 DEFAULT_LAST = 10
+_ARROW = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+}
 
 
 @dataclass(frozen=True)
@@ -135,8 +143,8 @@ def load_profile(path: str, topology: str, last: int | None = DEFAULT_LAST) -> P
     chosen = ids[-1]
     with fs.open_input_stream(f"{root}/graph.json") as f:
         meta: dict[str, Any] = json.loads(f.read())
-    tasks = _table(fs, f"{root}/tasks/topology={chosen}")
-    edges = _table(fs, f"{root}/edges/topology={chosen}")
+    tasks = _table(fs, f"{root}/tasks/topology={chosen}", "tasks")
+    edges = _table(fs, f"{root}/edges/topology={chosen}", "edges")
     slices = sorted(set(tasks.column("slice").to_pylist()))
     if last is not None:
         slices = slices[-last:]
@@ -153,14 +161,14 @@ def load_profile(path: str, topology: str, last: int | None = DEFAULT_LAST) -> P
         tasks=tuple(profiles),
         component_rates=tuple(component_rates),
         task_rates=tuple(task_rates),
-        nodes=tuple(_nodes(_table(fs, f"{root}/nodes"), tasks)),
+        nodes=tuple(_nodes(_table(fs, f"{root}/nodes", "nodes"), tasks)),
     )
 
 
 def _open(path: str) -> tuple[pafs.FileSystem, str]:
     try:
         if "://" in path or path.startswith("file:"):
-            fs, root = pafs.FileSystem.from_uri(path)
+            fs, root = pafs.FileSystem.from_uri(re.sub("^s3a:", "s3:", path))
         else:
             fs, root = pafs.LocalFileSystem(), path
         kind = fs.get_file_info(f"{root}/graph.json").type
@@ -178,11 +186,14 @@ def _submitted(topology_id: str) -> tuple[int, str]:
     return (int(match.group(1)) if match else 0, topology_id)
 
 
-def _table(fs: pafs.FileSystem, path: str) -> pa.Table:
+def _table(fs: pafs.FileSystem, path: str, table: str) -> pa.Table:
+    """Without rows where there are no files: tasks that say nothing have no edges."""
     selector = pafs.FileSelector(path, recursive=True, allow_not_found=True)
     files = sorted(f.path for f in fs.get_file_info(selector) if f.path.endswith(".parquet"))
-    tables = [pq.read_table(fs.open_input_file(f)) for f in files]
-    return pa.concat_tables(tables)
+    if not files:
+        kinds = {name: _ARROW[kind] for name, (kind, _) in GRAPH_TABLES[table].items()}
+        return pa.schema(kinds).empty_table()
+    return pa.concat_tables([pq.read_table(fs.open_input_file(f)) for f in files])
 
 
 def _task_profiles(tasks: pa.Table) -> tuple[list[TaskProfile], dict[int, int]]:

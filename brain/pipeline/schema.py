@@ -40,6 +40,8 @@ _BY_KIND: dict[str, dict[str, str]] = {
         "execute_ms": "double",
         "process_ms": "double",
         "complete_ms": "double",
+        "queue_percent": "double",
+        "queue_overflow": "long",
     },
     "window": {
         "host": "string",
@@ -58,6 +60,7 @@ _BY_KIND: dict[str, dict[str, str]] = {
         "memory_used_mb": "double",
         "rx_bytes": "long",
         "tx_bytes": "long",
+        "machine": "string",
     },
 }
 REQUIRED: dict[str, tuple[str, ...]] = {

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER = "local[*]"
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+VERBOSE_LOG = Path(__file__).with_name("log4j2-verbose.xml")
 CODE_ARCHIVE = "stormbrain-code.zip"
 
 SETTINGS: Mapping[str, str] = {
@@ -125,7 +127,11 @@ def _start(
             "spark.driver.host": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
         }
-    for key, value in {**options, **settings}.items():
+    options |= settings
+    if verbose and not submitted:
+        given = options.get(JAVA_OPTIONS, "")
+        options[JAVA_OPTIONS] = f"{given} -Dlog4j2.configurationFile={VERBOSE_LOG.as_uri()}".strip()
+    for key, value in options.items():
         builder = builder.config(key, value)
     with _quiet_jvm(verbose) as noise:
         try:

@@ -44,4 +44,6 @@ def status_line(follower: Follower, cpu: float) -> str:
         line += f", sent {follower.publisher.sent:,}"
         if follower.publisher.undelivered:
             line += f", not delivered {follower.publisher.undelivered:,}"
+        if follower.publisher.trouble:
+            line += f" ({follower.publisher.trouble})"
     return line

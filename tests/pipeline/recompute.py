@@ -15,7 +15,8 @@ COLUMNS = """{v: 'INT', kind: 'VARCHAR', topology: 'VARCHAR', node: 'VARCHAR', w
   process_ms: 'DOUBLE', complete_ms: 'DOUBLE', host: 'VARCHAR', port: 'INT', edges: 'INT',
   tasks: 'INT', dropped_reports: 'BIGINT', dropped_lines: 'BIGINT', heap_mb: 'DOUBLE',
   cores: 'INT', mhz: 'DOUBLE', cpu_percent: 'DOUBLE', memory_mb: 'DOUBLE',
-  memory_used_mb: 'DOUBLE', rx_bytes: 'BIGINT', tx_bytes: 'BIGINT'}"""
+  memory_used_mb: 'DOUBLE', rx_bytes: 'BIGINT', tx_bytes: 'BIGINT', machine: 'VARCHAR',
+  queue_percent: 'DOUBLE', queue_overflow: 'BIGINT'}"""
 
 
 def connect(logs: Path) -> duckdb.DuckDBPyConnection:

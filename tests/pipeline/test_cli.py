@@ -42,6 +42,25 @@ def test_one_command_ingests_computes_and_writes_a_problem(tmp_path: Path) -> No
     assert len(document["topologies"][0]["executors"]) == 12
 
 
+def test_spark_is_quiet_unless_it_is_asked(tmp_path: Path) -> None:
+    written = write_logs(tmp_path / "logs", shape=Shape(windows=2))
+    code = "from brain.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "pipeline", "ingest", str(tmp_path / "logs"), "-s"]
+    both = [
+        subprocess.Popen(
+            [*command, str(tmp_path / f"store{i}"), "--master", "local[1]", *more],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for i, more in enumerate(([], ["--verbose"]))
+    ]
+    (out, quiet), (also, verbose) = (p.communicate(timeout=200) for p in both)
+    assert out == also == f"{written:,} lines from 4 of 4 files; 0 corrupt lines kept aside\n"
+    assert quiet == ""
+    assert " INFO DAGScheduler: " in verbose
+
+
 def test_without_java_one_line_says_so(tmp_path: Path) -> None:
     done = stormbrain("pipeline", "ingest", str(tmp_path), "-s", "store", PATH="/nowhere")
     assert done.returncode == 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,19 +18,21 @@ from thriftpy2.rpc import make_server
 from thriftpy2.transport import TCyFramedTransportFactory
 
 from brain.errors import BadInput
-from brain.idl import wire
-from brain.pipeline.follow import Follower
+from brain.idl import PROTOCOL_VERSION, wire
+from brain.pipeline.follow import Follower, cpu_seconds
 from brain.pipeline.generate import Cluster, Shape, write_logs
-from brain.pipeline.live import LiveGraph
-from brain.pipeline.publish import Publisher, parse_address
+from brain.pipeline.live import LiveGraph, LiveWindow
+from brain.pipeline.publish import Publisher, parse_addresses, window_report
+from brain.pipeline.schema import LINE_COLUMNS
 from brain.pipeline.tail import _Reader
 from tests.pipeline.recompute import connect
 
 
 class Receiver:
-    """A Thrift server that keeps the reports it gets."""
+    """A Thrift server that keeps the reports it gets. ``leader`` is who leads, if not itself."""
 
     def __init__(self) -> None:
+        self.leader: str | None = None
         self.reports: list[Any] = []
         self.came = threading.Condition()
         self.server = make_server(
@@ -44,6 +48,15 @@ class Receiver:
         self.port = self.server.trans.port
         self.server.trans.listen = lambda: None  # it listens already: nobody comes too early
         threading.Thread(target=self.server.serve, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def status(self, token: str) -> Any:
+        return wire.BrainStatus(
+            PROTOCOL_VERSION, "b", "0", self.leader is None, self.leader, 1, topologies=[]
+        )
 
     def report(self, report: Any) -> None:
         with self.came:
@@ -77,8 +90,7 @@ def test_growing_logs_reach_the_brain_once_even_over_a_restart(
     for path, data in whole.items():
         # Each ends in the middle of a window, and of a line.
         path.write_bytes(data[: int(len(data) * 0.55)])
-    address = ("127.0.0.1", receiver.port)
-    first = Follower(tmp_path / "out", Publisher(address))
+    first = Follower(tmp_path / "out", Publisher([receiver.address]))
     query = first.start(spark, str(logs), "100 milliseconds", "earliest")
     query.processAllAvailable()
     query.stop()
@@ -89,7 +101,7 @@ def test_growing_logs_reach_the_brain_once_even_over_a_restart(
 
     for path, data in whole.items():
         path.write_bytes(data)
-    second = Follower(tmp_path / "out", Publisher(address))
+    second = Follower(tmp_path / "out", Publisher([receiver.address]))
     query = second.start(spark, str(logs), "100 milliseconds", "earliest")
     query.processAllAvailable()
     query.stop()
@@ -99,8 +111,8 @@ def test_growing_logs_reach_the_brain_once_even_over_a_restart(
 
     db = connect(logs)
     expected = db.execute(
-        """SELECT worker, seq, source, target, tuples, bytes, coalesce(system, false)
-           FROM log WHERE kind = 'edge'"""
+        """SELECT node || '-' || worker, seq, source, target, tuples, bytes,
+             coalesce(system, false) FROM log WHERE kind = 'edge'"""
     ).fetchall()
     got = [
         (r.worker_id, r.sequence, e.source_task, e.target_task, e.tuples, e.bytes, e.system)
@@ -109,8 +121,8 @@ def test_growing_logs_reach_the_brain_once_even_over_a_restart(
     ]
     assert sorted(got) == sorted(expected)
     load = db.execute(
-        """SELECT worker, seq, task, component, cpu_ms, shell_cpu_ms, executed, complete_ms
-           FROM log WHERE kind = 'task'"""
+        """SELECT node || '-' || worker, seq, task, component, cpu_ms, shell_cpu_ms, executed,
+             complete_ms, queue_percent, queue_overflow FROM log WHERE kind = 'task'"""
     ).fetchall()
     tasks = [
         (
@@ -122,11 +134,23 @@ def test_growing_logs_reach_the_brain_once_even_over_a_restart(
             t.shell_cpu_ms,
             t.executed,
             t.complete_latency_ms,
+            t.queue_percent,
+            t.queue_overflow,
         )
         for r in reports
         for t in r.tasks
     ]
     assert sorted(tasks, key=repr) == sorted(load, key=repr)
+    machines = db.execute(
+        """SELECT node || '-' || worker, seq, cores, cpu_percent, rx_bytes, machine
+           FROM log WHERE kind = 'node'"""
+    ).fetchall()
+    told = [
+        (r.worker_id, r.sequence, n.cores, n.cpu_percent, n.rx_bytes, n.machine)
+        for r in reports
+        if (n := r.node_load) is not None
+    ]
+    assert sorted(told) == sorted(machines)
 
 
 def test_the_live_graph_has_the_rates_of_its_horizon(
@@ -202,14 +226,82 @@ def test_a_window_whose_parts_come_apart_is_put_together_once() -> None:
     assert topology["tasks"][0]["cpu"] == 10
 
 
-def test_a_brain_that_is_away_is_counted_not_waited_for(logs: Path, receiver: Receiver) -> None:
-    gone = Publisher(("127.0.0.1", _closed_port()))
-    graph = LiveGraph()
-    rows = [json.loads(line) for p in ends(logs, 1, Cluster(1, 1)) for line in p.open()]
-    full = {k: None for r in rows for k in r}
-    windows = graph.add([{**full, **r, "appended_ms": 0} for r in rows])
+@pytest.fixture
+def windows(logs: Path) -> list[LiveWindow]:
+    """Three whole windows of one worker."""
+    rows = [json.loads(line) for p in ends(logs, 3, Cluster(1, 1)) for line in p.open()]
+    none = dict.fromkeys(LINE_COLUMNS)
+    return LiveGraph().add([{**none, **r, "appended_ms": 0} for r in rows])
+
+
+def test_a_brain_that_is_away_is_counted_not_waited_for(windows: list[LiveWindow]) -> None:
+    now = 100.0
+    gone = Publisher([f"127.0.0.1:{_closed_port()}"], clock=lambda: now)
     gone.publish(windows)
-    assert (gone.sent, gone.undelivered) == (0, 1)
+    assert (gone.sent, gone.undelivered) == (0, 3)
+    assert gone.trouble is not None
+    assert "does not answer" in gone.trouble
+
+
+def test_a_brain_that_comes_back_is_found_when_the_pause_is_over(
+    windows: list[LiveWindow], receiver: Receiver
+) -> None:
+    now = 100.0
+    publisher = Publisher([f"127.0.0.1:{_closed_port()}"], clock=lambda: now)
+    publisher.publish(windows[:1])
+    publisher._addresses = (receiver.address,)
+    publisher.publish(windows[1:2])
+    assert (publisher.sent, publisher.undelivered) == (0, 2)
+    now += 1.5
+    publisher.publish(windows[2:])
+    assert (publisher.sent, publisher.trouble) == (1, None)
+    assert [r.sequence for r in receiver.wait_for(1)] == [2]
+
+
+def test_windows_go_to_the_brain_that_leads(windows: list[LiveWindow], receiver: Receiver) -> None:
+    standby = Receiver()
+    standby.leader = receiver.address
+    try:
+        publisher = Publisher([f"127.0.0.1:{_closed_port()}", standby.address])
+        publisher.publish(windows)
+        assert len(receiver.wait_for(3)) == 3
+        assert (publisher.sent, publisher.undelivered, standby.reports) == (3, 0, [])
+    finally:
+        standby.server.close()
+
+
+def test_a_leader_that_stepped_down_gets_no_more_windows(
+    windows: list[LiveWindow], receiver: Receiver
+) -> None:
+    now = 100.0
+    first = Receiver()
+    try:
+        publisher = Publisher([first.address], clock=lambda: now)
+        publisher.publish(windows[:1])
+        first.wait_for(1)
+        first.leader = receiver.address
+        now += 31
+        publisher.publish(windows[1:])
+        assert [r.sequence for r in receiver.wait_for(2)] == [2, 1]  # the newest dates the others
+        assert len(first.reports) == 1
+    finally:
+        first.server.close()
+
+
+def test_what_the_worker_lost_is_told_as_the_hook_tells_it(windows: list[LiveWindow]) -> None:
+    window = windows[0]
+    assert window.last is not None
+    window.last = {**window.last, "dropped_reports": 5, "dropped_lines": 7}
+    report = window_report(window, "secret")
+    assert (report.dropped, report.dropped_lines, report.token) == (5, 7, "secret")
+
+
+def test_cpu_of_a_worker_that_has_ended_still_counts() -> None:
+    before = cpu_seconds()
+    burn = "import time\nwhile time.process_time() < 0.6: pass"
+    with subprocess.Popen([sys.executable, "-c", burn]) as child:
+        child.wait()
+    assert cpu_seconds() - before >= 0.5
 
 
 def _closed_port() -> int:
@@ -222,4 +314,4 @@ def test_wrong_paths_and_addresses_are_named(spark: SparkSession, tmp_path: Path
     with pytest.raises(BadInput, match="no such directory"):
         Follower(tmp_path / "out").start(spark, str(tmp_path / "nowhere"))
     with pytest.raises(BadInput, match="not HOST:PORT"):
-        parse_address("brain")
+        parse_addresses("a:1,brain")
