@@ -100,7 +100,7 @@ def test_the_page_s_spark_submit_line_ingests_and_a_graph_is_shuffled_between_ex
     for shown, here in (
         ("spark-submit ", f"{submit} {conf} "),
         ("spark://host:7077", shlex.quote(MASTER.format(2))),
-        ("python3", sys.executable),
+        ("python3 -c", f"{sys.executable} -c"),
         ("s3a://bucket/brain-metrics", str(tmp_path / "logs")),
         ("s3a://bucket/store", str(tmp_path / "store")),
     ):
