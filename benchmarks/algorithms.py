@@ -34,7 +34,7 @@ def sections(quick: bool, patience: float) -> dict[str, Callable[[], Any]]:
     return {
         "micro": lambda: papers.micro_benchmarks(one),
         "fischer": lambda: papers.fischer(one, sizes),
-        "thousand": lambda: scale.thousand(one, (5 if quick else 30) * one, 1 if quick else 3),
+        "thousand": lambda: scale.thousand(one, (5 if quick else 60) * one, 1 if quick else 3),
         "peers": lambda: peers.partitioners_compared(one),
         "storm_sized": lambda: scale.storm_sized(10.0 * one),
         "graph": scale.graph_building,

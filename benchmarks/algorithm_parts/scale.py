@@ -17,27 +17,41 @@ from brain.algorithms.parts.verify import check
 from brain.model import CommGraph, Node, Options, Problem, Topology
 from brain.problems.randoms import random_problem
 
+EARLIER_BEST = {0: 402701.4, 1: 489073.4, 2: 451054.5}
+"""The best of earlier records (``auto``, θ = 30 s, commit 918016d), so that the bar never sinks."""
+REPEATS = 5
+
 
 def thousand(theta: float, long_theta: float, seeds: int) -> dict[str, Any]:
-    """auto in θ against the best that a long run (or anything else tried here) finds."""
+    """auto in θ with several seeds of its own, against the best that has ever been found: by it,
+    by a long run here, or by an earlier record."""
     rows = []
     for seed in range(seeds):
         problem = random_problem(1000, 100, seed)
-        quick, wall, cpu = timed(lambda p=problem: auto.solve(p, None, Options(theta=theta)))
+        found, walls, own_cpu = [], [], []
+        for own_seed in range(REPEATS):
+            options = Options(theta=theta, seed=own_seed)
+            quick, wall, cpu = timed(lambda p=problem, o=options: auto.solve(p, None, o))
+            assert check(problem, quick) == []
+            found.append(quick.score.inter_node)
+            walls.append(wall)
+            own_cpu.append(cpu)
         long_run = auto.solve(problem, None, Options(theta=long_theta, seed=seed + 100))
-        assert check(problem, quick) == []
-        best = min(quick.score.inter_node, long_run.score.inter_node)
+        assert check(problem, long_run) == []
+        best = min(*found, long_run.score.inter_node, EARLIER_BEST.get(seed, np.inf))
+        above = sorted(100.0 * (cost / best - 1.0) for cost in found)
         rows.append(
             {
                 "seed": seed,
-                "auto": quick.score.inter_node,
+                "auto": sorted(found),
+                "long_run": long_run.score.inter_node,
                 "best_known": best,
-                "above_best_percent": round(100.0 * (quick.score.inter_node / best - 1.0), 3),
-                "seconds": round(wall, 3),
-                "cpu_seconds": round(cpu, 3),
+                "above_best_percent": [round(a, 3) for a in above],
+                "seconds": round(max(walls), 3),
+                "cpu_seconds": round(max(own_cpu), 3),
             }
         )
-    return {"theta": theta, "long_theta": long_theta, "rows": rows}
+    return {"theta": theta, "long_theta": long_theta, "repeats": REPEATS, "rows": rows}
 
 
 def storm_sized(theta: float) -> dict[str, Any]:
