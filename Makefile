@@ -9,7 +9,7 @@ PLUGIN := storm-plugin/target/storm-plugin-0.1.0.jar
 
 .PHONY: setup demo test test-python test-java test-storm lint clean help \
         bench bench-all bench-quick bench-algorithms bench-pipeline bench-qos bench-hook bench-brain bench-simulation bench-calibration bench-report test-topologies docs chaos fuzz bench-moves \
-        test-storm-versions test-compose
+        test-storm-versions test-compose test-agents
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -57,6 +57,9 @@ test-compose: setup ## builds and runs docker-compose.yml, where there is an eng
 
 test-topologies: setup ## every benchmark on a real cluster (long) -> benchmarks/results/topologies.json
 	$(BIN)/pytest -m "storm or storm_full" --durations=0 --durations-min=1 tests/topologies
+
+test-agents: setup ## agents, shim and Storm together on a testbed with delays (root; 5 min)
+	$(BIN)/pytest -m storm_full --durations=0 --durations-min=1 tests/agent
 
 bench-algorithms: setup ## the papers' problems, all algorithms -> docs/algorithms-benchmark.md
 	$(BIN)/python -m benchmarks.algorithms
