@@ -21,6 +21,7 @@ How we differ:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -39,8 +40,9 @@ _DENSE = 25_000_000
 
 
 def solve(problem: Problem, current: Placement | None, options: Options) -> Result:
-    """Parameters: ``objective`` (vol as in the paper, cut), ``vertex_weights`` (cpu, tuples,
-    none), ``imbalance`` (1.03), ``recursive`` (bisection in place of k-way; cut only)."""
+    """Parameters: ``objective`` (vol as in the paper, cut), ``edge_weights`` (bytes where measured,
+    tuples), ``vertex_weights`` (cpu, tuples, none), ``imbalance`` (1.03), ``recursive`` (bisection
+    in place of k-way; cut only)."""
     work = Workspace(problem, current, options)
     node = metis_nodes(work)
     return finish(work, "metis", node)
@@ -78,8 +80,11 @@ def _partition(
     room: NDArray[np.float64],
     seed: int | None,
 ) -> NDArray[np.int32]:
+    graph = subgraph(work.units.graph, members)
+    if work.choice("edge_weights", "bytes", ("bytes", "tuples")) == "tuples":
+        graph = replace(graph, weight=graph.tuples)
     part = partition(
-        subgraph(work.units.graph, members),
+        graph,
         len(nodes),
         weight[members],
         target=room if room.sum() > 0 else None,

@@ -57,7 +57,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
         "start",
         "steps",
     ),
-    "metis": (*PRICES, "imbalance", "objective", "recursive", "vertex_weights"),
+    "metis": (*PRICES, "edge_weights", "imbalance", "objective", "recursive", "vertex_weights"),
     "offline": (*PRICES, "alpha", "beta"),
     "online": (*PRICES, "alpha", "system"),
     "qos": (*PRICES, "w_availability", "w_latency", "w_utilisation"),

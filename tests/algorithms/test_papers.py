@@ -198,6 +198,21 @@ class TestMetis:
         assert where[0] == where[1] != where[2] == where[3]
         assert result.score.inter_node == 0.0
 
+    @pytest.mark.parametrize(("kind", "together"), [("bytes", (0, 1)), ("tuples", (1, 2))])
+    def test_edges_weigh_bytes_or_tuples(self, kind: str, together: tuple[int, int]) -> None:
+        """A ring: many small tuples on one pair of sides, few large ones on the other."""
+        own = topology("t", {"a": 4}, cpu=100.0)
+        problem = union(cluster("2x2"), [own])
+        sides, turned = [0, 1, 2, 3], [1, 2, 3, 0]
+        graph = CommGraph.from_edges(4, sides, turned, [1, 90, 1, 90], [9000, 90, 9000, 90])
+        problem = Problem(problem.nodes, problem.topologies, graph)
+        params = {"objective": "cut", "edge_weights": kind}
+        result = metis.solve(problem, None, Options(params=params))
+        where = nodes_of(problem, result.placement)
+        assert where[together[0]] == where[together[1]]
+        assert len(set(where)) == 2
+        assert check(problem, result) == []
+
     def test_parts_are_relabelled_to_the_nodes_they_run_on(self) -> None:
         problem = parallel(3, 6)
         first = metis.solve(problem, None, Options())
