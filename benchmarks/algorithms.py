@@ -24,8 +24,9 @@ from benchmarks.algorithm_parts import capacity, papers, peers, scale
 from benchmarks.algorithm_parts.table import markdown
 from brain.algorithms import auto
 
-RESULTS = Path(__file__).resolve().parent / "results" / "algorithms.json"
-TABLE = Path(__file__).resolve().parent.parent / "docs" / "algorithms-benchmark.md"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "algorithms.json"
+TABLE = ROOT / "docs" / "algorithms-benchmark.md"
 
 
 def sections(quick: bool, patience: float) -> dict[str, Callable[[], Any]]:
@@ -45,11 +46,18 @@ def sections(quick: bool, patience: float) -> dict[str, Callable[[], Any]]:
     }
 
 
+CODE = ("brain", "benchmarks/algorithms.py", "benchmarks/algorithm_parts", "tests/algorithms")
+
+
 def _commit() -> str:
     """The code that is measured, so that the page can tell which sections are of older code."""
-    command = ["git", "describe", "--always", "--dirty"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=RESULTS.parent)
-    return done.stdout.strip() or "unknown"
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=ROOT)
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", *CODE)
+    return (git("rev-parse", "--short", "HEAD") or "unknown") + ("-dirty" if changed else "")
 
 
 def main() -> None:
