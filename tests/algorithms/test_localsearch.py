@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -281,3 +283,30 @@ def test_a_search_that_weighs_latency_finds_nearer_places_than_one_that_does_not
             judge = Workspace(problem, None, Options(params={"latency_weight": 0.6}))
             keys.append(order_of_result(judge, Prices(), result))
         assert keys[0] < keys[1]
+
+
+def test_nothing_is_compiled_or_loaded_any_more_once_warm() -> None:
+    """Else the first θ of a service would be spent on that."""
+    script = (
+        "import numpy as np\n"
+        "from brain.algorithms import localsearch\n"
+        "from brain.algorithms.localsearch_parts import moves, repair, search, soft, swaps\n"
+        "from brain.algorithms.localsearch_parts.warmup import warm_up\n"
+        "from brain.model import Options, Placement\n"
+        "from brain.problems.randoms import random_problem\n"
+        "warm_up()\n"
+        "parts = (moves, repair, search, soft, swaps)\n"
+        "def known():\n"
+        "    found = [getattr(part, name) for part in parts for name in dir(part)]\n"
+        "    return {f.__name__: len(f.signatures) for f in found if hasattr(f, 'signatures')}\n"
+        "before = known()\n"
+        "problem = random_problem(40, 5, 1)\n"
+        "options = Options(params={'steps': 100})\n"
+        "first = localsearch.solve(problem, None, options)\n"
+        "moved = Placement(np.roll(first.placement.slot, 1))\n"
+        "localsearch.solve(problem, moved, options)\n"
+        "assert known() == before, (before, known())\n"
+        "assert before['anneal'] and before['anneal_fast'] and before['anneal_softly']\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
