@@ -12,7 +12,7 @@ runs now; ``auto_parts.portfolio`` says why. In the order of events:
 4. For fresh placements: METIS starts, each annealed with CPU and memory as prices and then within
    the limits; the best are combined again and again (what two agree on moves as one) until the
    deadline. The same goes on beside us on the other core with other random numbers, and the two
-   exchange their best three times. With a current placement, or where the table of ties would be
+   exchange their best twice. With a current placement, or where the table of ties would be
    too big: METIS starts from many numberings of the graph, both objectives, each polished; then
    annealing and combining. If the exact solver proves the incumbent, all ends at once.
 

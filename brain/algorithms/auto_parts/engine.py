@@ -210,8 +210,8 @@ class Engine:
                 return
             if soft:
                 due = number < founders or number % COMBINED == COMBINED - 1
-                if due and left > 1.5 * a_founder:
-                    self.found(deadline=now + min(a_founder, 0.4 * left))
+                if due and left > 1.2 * a_founder:
+                    self.found(deadline=now + min(a_founder, 0.75 * left))
                 elif not self.combine(number, deadline=now + min(A_COMBINATION * a_founder, left)):
                     self.anneal(number, deadline=now + min(a_founder, left))
             else:

@@ -22,8 +22,8 @@ from brain.model import Options, Placement, Problem
 WHERE = "brain.algorithms.auto_parts.explore:explore"
 LABEL = "explore-"
 HANDED_OVER = 4
-ROUNDS = (0.45, 0.7, 0.92)
-"""When a round ends, as a share of the time; so late only what is finished by then counts."""
+ROUNDS = (0.66, 0.92)
+"""When a round ends, as a share of the time: the first is long enough for its founders."""
 SHORTEST = 0.05
 """A round for less of the time is not worth its start."""
 
