@@ -16,6 +16,8 @@ SIMULATED = (
     "cost_at_the_end",
 )
 PAGE = Path("docs/qos.md")
+DISTURBED = 10.0
+"""A load average above this is not of the experiment alone: the machine had other work."""
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 
 
@@ -66,6 +68,9 @@ def _row(
     said = "" if goal is None else f"{goal:+.0f} %"
     alone = phase == "stressed" and "default stressed" not in row
     label = f"{phase}, against calm default" if alone else phase
+    load = max(against.get("load_average", 0.0), row[f"agents {phase}"].get("load_average", 0.0))
+    if load > DISTURBED:
+        label += f"; disturbed, load {load:.0f}"
     return [f"| {case.name} | {label} | {before:,.1f} {unit} | {after:,.1f} | {change} | {said} |"]
 
 

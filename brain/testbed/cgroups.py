@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+NODES_WEIGH = 16
 PERIOD_US = 20_000
 """Shorter than the kernel's 100 ms, so that a limited node stalls often and briefly."""
 
@@ -33,6 +34,15 @@ class NodeGroup:
             if self.version == 2:  # the controller is handed down level by level
                 for above in (ROOT, folder.parents[1], folder.parent):
                     (above / "cgroup.subtree_control").write_text("+cpu")
+            for above in (folder.parents[1], folder.parent):
+                self._outweigh(above)
+
+    def _outweigh(self, above: Path) -> None:
+        """A group weighs as much as one process, and all nodes are in one: without this everything
+        else on the machine would come first."""
+        file, weight = ("cpu.weight", 100) if self.version == 2 else ("cpu.shares", 1024)
+        with contextlib.suppress(OSError):  # not in the accounting's hierarchy
+            (above / file).write_text(str(weight * NODES_WEIGH))
 
     def launcher(self) -> list[str]:
         """A command prefix that puts what it starts into the group."""

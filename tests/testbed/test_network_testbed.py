@@ -105,6 +105,8 @@ def test_up_is_idempotent_and_down_leaves_nothing(name: str) -> None:
     with pytest.raises(StormbrainError, match="another shape"):
         Testbed.up(TestbedSpec.uniform(name, nodes=3), storm=False)
     process = bed.run("node-1", ["sleep", "1000"])
+    if (shares := ROOT / "cpu" / "stormbrain" / "cpu.shares").exists():
+        assert int(shares.read_text()) > 8 * 1024  # else all nodes count as one process
     bed.down()
     assert not process.alive()
     assert namespaces(prefix) == []
