@@ -17,7 +17,7 @@ from brain.plans.store import PlanStore
 from tests.harness.storm import assignment, kill, submit
 from tests.harness.zookeeper import eventually
 
-pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.storm_full, pytest.mark.timeout(300)]
 SETTINGS = (
     "depth=2",
     "parallelism=1",
