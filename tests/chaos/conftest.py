@@ -51,8 +51,7 @@ def world(cluster_state_root: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def trial(world: World, request: pytest.FixtureRequest) -> Trial:
     """A world with two brains, all daemons, a plan in force and tuples on their way."""
     world.two_brains()
-    for name in world.dead_daemons():
-        world.cluster.start_daemon(name)
+    eventually(world.settled, 90, "all daemons to run")
     world.cluster.wait_ready()
     world.remove_newcomers()
     if not world.plan_in_force():

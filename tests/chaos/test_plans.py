@@ -38,7 +38,7 @@ def test_plan_znode_overwritten(trial: Trial, content: str) -> None:
     world.client.set(path, forged)
     # A Nimbus that has read the plan before would not look again; its heir must.
     world.cluster.kill_daemon(leader)
-    eventually(lambda: world.leading_nimbus() not in (None, leader), 120, "the other Nimbus")
+    eventually(lambda: world.heir_of(leader), 120, "the other Nimbus")
     trial.newcomer_is_scheduled("by the Nimbus that found it")
 
     def mended() -> bool:

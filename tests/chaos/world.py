@@ -29,6 +29,7 @@ from topologies.counted import Tally
 
 ROUND_SECS = 3
 DEADLINE_SECS = 2
+SYNC_SECS = 6
 COUNTED = Path(__file__).parents[2] / "topologies" / "counted.py"
 CONF = {
     "nimbus.monitor.freq.secs": ROUND_SECS,
@@ -173,18 +174,31 @@ class World:
     def dead_daemons(self) -> list[str]:
         return [d.name for d in self.cluster.daemons() if not d.running]
 
-    def supervise(self) -> list[str]:
+    def settled(self) -> bool:
+        """All daemons run, and for long enough to have fetched what they need."""
+        dead = self.supervise()
+        return not dead and all(d.uptime_secs >= SYNC_SECS for d in self.cluster.daemons())
+
+    def heir_of(self, nimbus: str) -> str | None:
+        """The other Nimbus, once it leads. It too may have ended: a standby ends itself when the
+        leader dies while it fetches files from it."""
+        self.supervise(but=nimbus)
+        leads = self.leading_nimbus()
+        return leads if leads != nimbus else None
+
+    def supervise(self, but: str = "") -> list[str]:
         """What keeps a real cluster's daemons alive: starts those that have ended."""
-        dead = self.dead_daemons()
+        dead = [name for name in self.dead_daemons() if name != but]
         for name in dead:
             self.cluster.start_daemon(name)
         return dead
 
-    def blames_us(self, daemon: str) -> bool:
-        """Whether our code is in the stack that a daemon ended with."""
+    def ended_itself(self, daemon: str) -> bool:
+        """Whether a daemon ended by an error of its own that our code has no part in."""
         words = (self.cluster.logs_dir / f"{daemon}.log").read_text(errors="replace")
-        _, ended, stack = words.rpartition("terminating server")
-        return bool(ended) and "io.stormbrain" in stack.partition("ShutdownHook")[0]
+        _, ended, rest = words.rpartition("terminating server")
+        stack = rest.partition("\n20")[0]  # up to the next line that begins with a date
+        return bool(ended) and "io.stormbrain" not in stack
 
     def leading_nimbus(self) -> str | None:
         try:
