@@ -136,7 +136,8 @@ def steps_for(work: Workspace) -> int:
     if cells <= DENSE_TIES and work.current is None:
         per_second = STEPS_A_SECOND / (1.0 + cells / CELLS_IN_CACHE)
     per_second /= 1.0 + degree / 64.0
-    return int(per_second * min(max(work.options.theta, 0.0), MOST_SECONDS))
+    bought = int(per_second * min(max(work.options.theta, 0.0), MOST_SECONDS))
+    return min(bought, MOST_STEPS_A_UNIT * len(units))
 
 
 def swap_passes_for(work: Workspace) -> int:
@@ -155,6 +156,8 @@ STEPS_A_SECOND = 8_000_000
 a step costs more: without a table of ties, or with moves and restarts to be priced."""
 CELLS_IN_CACHE = 1_000_000
 """Of the table of ties; a larger one is slower to read."""
+MOST_STEPS_A_UNIT = 20_000
+"""More gain nothing, and a small problem has better use for the time."""
 SOFT_SHARE = 0.7
 """Of the steps that are taken while limits are prices."""
 MOST_SECONDS = 600.0

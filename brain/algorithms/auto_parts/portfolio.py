@@ -75,9 +75,11 @@ class Portfolio:
                 processes=isinstance(runner, Pool),
                 latency=self.problem.latency_ms is not None,
             )
-            if not engine.capped and (first := self._exploration(1)) is not None:
-                # After the quick ones where it is a long way to go; else after all members, and
-                # left out if they need all the time there is.
+            # A second engine after the quick members where it is a long way to go; else after all
+            # of them, and left out if they need all the time there is. It waits for the exact
+            # solver, which needs a core for itself to prove what is found.
+            proving = any(job.algorithm == "exact" for job in jobs)
+            if not engine.capped and not proving and (first := self._exploration(1)) is not None:
                 far = engine.soft and len(self.work.units) > SMALL
                 jobs.insert(_quick(jobs) if far else len(jobs), first)
             for number, job in enumerate(jobs):
@@ -93,19 +95,22 @@ class Portfolio:
     def _search(self, engine: Engine, runner: Runner, jobs: list[Job]) -> None:
         """Local search as it is alone, METIS starts, annealing; members' results as they come."""
         waiting = dict(enumerate(jobs))
-        submitted, rounds = len(jobs), 1
+        submitted, rounds = len(jobs), sum(job.label.startswith(LABEL) for job in jobs)
 
         def take_in(wait: float = 0.0) -> bool:
             nonlocal submitted, rounds
             for number, answer in runner.collect(wait):
-                self._enter(engine, waiting.pop(number), answer)
-                if isinstance(answer, Explored) and not self._done():
-                    starts = [node for _, node in engine.population]
-                    following = self._exploration(rounds + 1, starts)
-                    if following is not None:
-                        waiting[submitted] = following
-                        runner.submit(submitted, following)
-                        submitted, rounds = submitted + 1, rounds + 1
+                job = waiting.pop(number)
+                self._enter(engine, job, answer)
+                due = isinstance(answer, Explored) or job.algorithm == "exact"
+                if not due or engine.capped or self._done():
+                    continue
+                starts = [node for _, node in engine.population] if rounds else []
+                following = self._exploration(rounds + 1, starts)
+                if following is not None:
+                    waiting[submitted] = following
+                    runner.submit(submitted, following)
+                    submitted, rounds = submitted + 1, rounds + 1
             return self._done()
 
         self._local_search(engine, take_in)
