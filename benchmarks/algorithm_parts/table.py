@@ -46,7 +46,8 @@ def markdown(results: dict[str, Any]) -> str:
                     "annealing became faster), not repeated since."
                 )
             )
-            lines += ["", f"Load average {before} to {after}{longer}{quick}.{of}", ""]
+            note = f" **{entry['note']}.**" if entry.get("note") else ""
+            lines += ["", f"Load average {before} to {after}{longer}{quick}.{of}{note}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
