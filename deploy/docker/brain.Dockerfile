@@ -24,7 +24,8 @@ RUN --mount=type=secret,id=ca_certificates \
 COPY brain brain
 COPY topologies topologies
 COPY deploy/docker/smoke.json /tmp/smoke.json
-# The last lines show that nothing is missing, and leave bytecode of what is really used.
+# The last lines show that nothing is missing, and leave bytecode of what is really used: numba's
+# compiler by auto, too, or every start of a solver would compile it from source.
 RUN touch README.md \
     && /opt/stormbrain/bin/pip install --disable-pip-version-check \
          --no-deps --no-build-isolation --no-index . \
@@ -32,8 +33,9 @@ RUN touch README.md \
     && /opt/stormbrain/bin/stormbrain --version \
     && /opt/stormbrain/bin/stormbrain serve --help > /dev/null \
     && /opt/stormbrain/bin/python -c 'import brain.dashboard.server, brain.service.runtime' \
-    && for algorithm in metis exact; do \
-         /opt/stormbrain/bin/stormbrain solve /tmp/smoke.json --algorithm "$algorithm" || exit 1; \
+    && for algorithm in metis exact auto; do \
+         NUMBA_CACHE_DIR=/tmp/numba /opt/stormbrain/bin/stormbrain solve /tmp/smoke.json \
+           --algorithm "$algorithm" || exit 1; \
        done
 
 FROM ${PYTHON_IMAGE}
