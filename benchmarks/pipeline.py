@@ -6,7 +6,8 @@ edges, tasks, executors, nodes and traffic per minute from that Parquet and writ
 processes of their own, one after the other; the peak of the summed resident memory of a process
 and its children (for Spark: Python, the JVM and the Python workers) is sampled meanwhile.
 
-Usage: python benchmarks/pipeline.py [--rows 1000000 --rows 10000000] [--follow-seconds 30]
+Usage: python -m benchmarks.pipeline [--rows 1000000 --rows 10000000] [--follow-seconds 30]
+Either may be 0 to leave it out; what was measured before stays on record.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ def measure_follow(seconds: float) -> dict[str, Any]:
     """Four workers write a window a second, each at its time; then none for as long, to see what
     idling costs. A window's latency is from just before its lines are written to the graph file
     that has it, both by one clock."""
-    from brain.pipeline.follow import Follower, cpu_seconds
+    from brain.pipeline.follow import CpuMeter, Follower
     from brain.pipeline.live import LiveWindow
     from brain.pipeline.session import spark_session
 
@@ -194,13 +195,14 @@ def measure_follow(seconds: float) -> dict[str, Any]:
         query = follower.start(spark, str(logs), "500 milliseconds", "earliest")
         load = os.getloadavg()[0]
         begin = time.monotonic()
+        meter = CpuMeter()
         total = WARM_UP_WINDOWS + round(seconds)
         for window in range(total):
             time.sleep(max(0.0, begin + window - time.monotonic()))
             if window == WARM_UP_WINDOWS:
                 _wait(lambda: len(latencies) == 4 * WARM_UP_WINDOWS)
                 latencies.clear()
-                used, since = cpu_seconds(), time.monotonic()
+                used, since = meter.seconds(), time.monotonic()
                 begin = since - window
             for worker in writer.workers:
                 written[worker.id, window] = time.monotonic()
@@ -208,11 +210,14 @@ def measure_follow(seconds: float) -> dict[str, Any]:
             for worker in writer.workers:
                 if worker.out:
                     worker.out.flush()
+            meter.seconds()
         _wait(lambda: len(latencies) == 4 * round(seconds))
-        busy = (cpu_seconds() - used) / (time.monotonic() - since)
-        used, since = cpu_seconds(), time.monotonic()
-        time.sleep(seconds)
-        idle = (cpu_seconds() - used) / (time.monotonic() - since)
+        busy = (meter.seconds() - used) / (time.monotonic() - since)
+        used, since = meter.seconds(), time.monotonic()
+        for _ in range(round(seconds)):
+            time.sleep(1)
+            meter.seconds()
+        idle = (meter.seconds() - used) / (time.monotonic() - since)
         query.stop()
     ordered = sorted(latencies)
     return {
@@ -288,6 +293,11 @@ def write_table(document: dict[str, Any]) -> None:
             f"| {r['ratio']:.2f} | {r['ratio_with_session_start']:.2f} | {s['peak_mb']:,.0f} MB "
             f"| {d['peak_mb']:,.0f} MB | {r['load_average_before']:.1f} | {r['date']} |"
         )
+    lines += [
+        "",
+        "At 1 M rows Spark's time is mostly that of a cold JVM, whatever the data: a graph is "
+        "about 50 small jobs, whose code is generated, loaded and compiled when it is first run.",
+    ]
     f = document.get("follow")
     if f:
         lines += [
@@ -320,7 +330,9 @@ def main() -> None:
         document["follow"] = measure_follow(options.follow_seconds)
         print(json.dumps(document["follow"], indent=1))
         keep(document)
-    for rows in options.rows or [1_000_000, 10_000_000]:
+    for rows in options.rows if options.rows is not None else [1_000_000, 10_000_000]:
+        if not rows:
+            continue
         others = [r for r in document["sizes"] if r["wanted"] != rows]
         document["sizes"] = sorted([*others, measure(rows)], key=lambda r: r["rows"])
         keep(document)

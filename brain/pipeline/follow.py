@@ -16,13 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 import numpy as np
 import psutil
 
 from brain.errors import BadInput
-from brain.pipeline.hadoop import HadoopFiles
+from brain.pipeline.hadoop import HadoopFiles, local_path
 from brain.pipeline.live import DEFAULT_HORIZON_MS, LiveGraph, LiveWindow
 from brain.pipeline.publish import Publisher
 from brain.pipeline.tail import SOURCE_NAME, MetricLogSource, open_root
@@ -131,7 +130,7 @@ def _keeper(files: HadoopFiles, out: str) -> Callable[[str], None]:
     """Replaces live.json as a whole. Hadoop's local file system would leave checksums beside it."""
     if not out.startswith("file:"):
         return lambda text: files.replace_text(f"{out}/{LIVE_FILE}", text)
-    directory = Path(unquote(urlparse(out).path))
+    directory = Path(local_path(out))
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as e:
@@ -145,15 +144,22 @@ def _keeper(files: HadoopFiles, out: str) -> Callable[[str], None]:
     return replace
 
 
-def cpu_seconds() -> float:
-    """CPU that this process and its children (the JVM, Python workers) have used; also of those
-    that have ended, which whoever waited for them keeps count of."""
-    me = psutil.Process()
-    total = 0.0
-    for process in [me, *me.children(recursive=True)]:
-        try:
-            used = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += used.user + used.system + used.children_user + used.children_system
-    return total
+class CpuMeter:
+    """CPU that this process and its children (the JVM, Python workers) have used.
+
+    Of a child that has ended, what it had used when it was last seen still counts: Spark's daemon
+    lets its workers go without being asked for their times.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, float], float] = {}
+
+    def seconds(self) -> float:
+        me = psutil.Process()
+        for process in [me, *me.children(recursive=True)]:
+            try:
+                used, born = process.cpu_times(), process.create_time()
+            except psutil.NoSuchProcess:
+                continue
+            self._seen[process.pid, born] = used.user + used.system
+        return sum(self._seen.values())

@@ -146,6 +146,11 @@ class HadoopFiles:
             raise BadInput(path, f"cannot be read or written: {cause}") from e
 
 
+def local_path(uri: str) -> str:
+    """The path of a ``file:`` URI as Hadoop writes it: nothing in it is quoted."""
+    return "/" + uri.removeprefix("file:").lstrip("/")
+
+
 def _cause(error: Exception) -> str:
     java: Any = getattr(error, "java_exception", None)
     return str(java.toString()).splitlines()[0] if java is not None else str(error)

@@ -12,12 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlparse
 
 from brain.errors import BadInput, StormbrainError
-from brain.pipeline.hadoop import FileInfo, HadoopFiles
+from brain.pipeline.hadoop import FileInfo, HadoopFiles, local_path
 from brain.pipeline.ledger import Ledger, SourceState
-from brain.pipeline.read import Piece, read_contents, read_local
+from brain.pipeline.read import Piece, read_contents, read_local, write_local
 from brain.pipeline.schema import ROW_COLUMNS, ddl
 
 if TYPE_CHECKING:
@@ -61,10 +60,13 @@ def ingest(
     *,
     before_commit: Callable[[], None] | None = None,
     whole_files: bool = False,
+    spark_writes: bool = False,
 ) -> IngestReport:
     """Adds what is new under ``logs`` to the store.
 
-    ``whole_files`` reads local files as remote ones are read, through Spark's binaryFile source.
+    ``whole_files`` reads local files as remote ones are read, through Spark's binaryFile source;
+    ``spark_writes`` writes to a local store as to a remote one, by Spark. Else tasks that find logs
+    and store on a file system write themselves, several times as fast.
     ``before_commit`` is called between the writing of the data and the commit.
     """
     files = HadoopFiles(spark)
@@ -80,11 +82,17 @@ def ingest(
     batch = ledger.batch + 1
     staging = ledger.staging(batch)
     try:
-        _write(_rows(spark, pieces, lengths, whole_files), staging)
-        reached = _reached(spark, staging)
+        local = not whole_files and all(p.path.startswith("file:") for p in pieces)
+        parts: list[str] | None = None
+        if local and not spark_writes and staging.startswith("file:"):
+            reached = _let_write(spark, pieces, lengths, staging)
+            parts = sorted({str(r["raw"]) for r in reached.values()})
+        else:
+            _write(_rows(spark, pieces, lengths, local), staging)
+            reached = _reached(spark, staging)
         if before_commit:
             before_commit()
-        return _commit(ledger, batch, staging, pieces, lengths, reached, found, shrunk)
+        return _commit(ledger, batch, staging, parts, pieces, lengths, reached, found, shrunk)
     except BaseException:
         if ledger.batch < batch:
             files.delete(staging)
@@ -157,13 +165,26 @@ def next_number(key: str) -> str:
     return f"{key[: match.start()]}-{int(match.group(1)) + 1:04d}.jsonl"
 
 
+def _groups(spark: SparkSession, pieces: list[Piece], lengths: dict[str, int]) -> list[list[Piece]]:
+    local = [_localised(p) for p in pieces]
+    return _share_out(local, lengths, spark.sparkContext.defaultParallelism)
+
+
+def _let_write(
+    spark: SparkSession, pieces: list[Piece], lengths: dict[str, int], staging: str
+) -> dict[str, dict[str, object]]:
+    """The tasks write the lines. How far each file was read, and in which part (``raw``) it is."""
+    groups = _groups(spark, pieces, lengths)
+    numbers = spark.range(0, len(groups), 1, len(groups))
+    written = numbers.mapInArrow(write_local(groups, local_path(staging)), ddl(ROW_COLUMNS))
+    return {row["file"]: row for row in written.toArrow().to_pylist()}
+
+
 def _rows(
-    spark: SparkSession, pieces: list[Piece], lengths: dict[str, int], whole_files: bool
+    spark: SparkSession, pieces: list[Piece], lengths: dict[str, int], local: bool
 ) -> DataFrame:
-    if not whole_files and all(p.path.startswith("file:") for p in pieces):
-        local = [_localised(p) for p in pieces]
-        parallelism = spark.sparkContext.defaultParallelism
-        groups = _share_out(local, lengths, parallelism)
+    if local:
+        groups = _groups(spark, pieces, lengths)
         numbers = spark.range(0, len(groups), 1, len(groups))
         return numbers.mapInArrow(read_local(groups), ddl(ROW_COLUMNS))
     for p in pieces:
@@ -180,8 +201,7 @@ def _rows(
 
 
 def _localised(piece: Piece) -> Piece:
-    path = unquote(urlparse(piece.path).path)
-    return Piece(**{**piece.__dict__, "path": path})
+    return Piece(**{**piece.__dict__, "path": local_path(piece.path)})
 
 
 def _share_out(pieces: list[Piece], lengths: dict[str, int], parallelism: int) -> list[list[Piece]]:
@@ -220,6 +240,7 @@ def _commit(
     ledger: Ledger,
     batch: int,
     staging: str,
+    parts: list[str] | None,
     pieces: list[Piece],
     lengths: dict[str, int],
     reached: dict[str, dict[str, object]],
@@ -259,7 +280,7 @@ def _commit(
         if not piece.gz:
             waiting += max(0, lengths[piece.key] - (got["offset"] - piece.offset))
     if changed:
-        ledger.commit(batch, staging, changed)
+        ledger.commit(batch, staging, changed, parts)
     else:
         ledger.discard_uncommitted()
     return IngestReport(

@@ -3,7 +3,8 @@
 A store is a directory::
 
     _ledger/00000001.json       one file a batch: the commit
-    _staging/<batch>/…          a batch that is being written, or whose files are being moved
+    _staging/<batch>/…          a batch that is being written, or whose files are being moved;
+                                with a directory for each task where tasks write for themselves
     lines/kind=…/topology=…/day=…/*.parquet
 
 A batch is written to ``_staging`` first. Its ledger file, which names the offset reached in each
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from brain.errors import StormbrainError
@@ -53,7 +55,8 @@ class Ledger:
         self.store = store.rstrip("/")
         self.batch = 0
         self.sources: dict[str, SourceState] = {}
-        self._committed_staging: set[str] = set()
+        self._committed_staging: dict[str, Sequence[str] | None] = {}
+        """By staged directory: its subdirectories that count; None if it is one itself."""
         self._load()
 
     def _load(self) -> None:
@@ -74,14 +77,23 @@ class Ledger:
             if entry["snapshot"]:
                 self.sources = {}
             self.sources.update({k: SourceState(**v) for k, v in entry["sources"].items()})
-            self._committed_staging.add(entry["staging"])
+            self._committed_staging[entry["staging"]] = entry.get("parts")
         self.batch = int(entries[0]["batch"])
 
     def staging(self, batch: int) -> str:
         return f"{self.store}/_staging/{batch:08d}-{time.time_ns():x}"
 
-    def commit(self, batch: int, staging: str, changed: dict[str, SourceState]) -> None:
-        """Commits a batch that lies in ``staging``, then moves its files into place."""
+    def commit(
+        self,
+        batch: int,
+        staging: str,
+        changed: dict[str, SourceState],
+        parts: Sequence[str] | None = None,
+    ) -> None:
+        """Commits a batch that lies in ``staging``, then moves its files into place.
+
+        ``parts``: only what lies in these subdirectories, whose names then fall away.
+        """
         snapshot = batch % SNAPSHOT_EVERY == 0
         sources = {**self.sources, **changed}
         entry = {
@@ -89,6 +101,7 @@ class Ledger:
             "batch": batch,
             "created_ms": time.time_ns() // 1_000_000,
             "staging": staging.rsplit("/", 1)[-1],
+            "parts": None if parts is None else list(parts),
             "snapshot": snapshot,
             "sources": {k: asdict(v) for k, v in (sources if snapshot else changed).items()},
         }
@@ -103,14 +116,14 @@ class Ledger:
                 "run it again; one ingest at a time is best",
             ) from e
         self.batch, self.sources = batch, sources
-        self._committed_staging.add(str(entry["staging"]))
-        self._move_into_place(staging)
+        self._committed_staging[staging.rsplit("/", 1)[-1]] = parts
+        self._move_into_place(staging, parts)
 
     def roll_forward(self) -> None:
         """Finishes batches that were committed but not yet moved into place."""
         for left in self._files.list(f"{self.store}/_staging"):
             if left.name in self._committed_staging:
-                self._move_into_place(left.path)
+                self._move_into_place(left.path, self._committed_staging[left.name])
 
     def discard_uncommitted(self) -> int:
         """Throws away what a crashed ingest left behind; only an ingest may do so."""
@@ -121,10 +134,12 @@ class Ledger:
                 count += 1
         return count
 
-    def _move_into_place(self, staging: str) -> None:
-        root = self._files.resolve(staging) + "/"
-        for file in list(self._files.walk(staging)):
-            inside = file.path[len(root) :]
-            if file.name.endswith(".parquet") and not inside.startswith("kind=source/"):
-                self._files.rename(file.path, f"{self.store}/lines/{inside}")
+    def _move_into_place(self, staging: str, parts: Sequence[str] | None) -> None:
+        root = self._files.resolve(staging)
+        for part in [root] if parts is None else [f"{root}/{name}" for name in parts]:
+            # A part may have been moved before a crash, or may never have had a line to write.
+            for file in list(self._files.walk(part)) if self._files.exists(part) else []:
+                inside = file.path[len(part) + 1 :]
+                if file.name.endswith(".parquet") and not inside.startswith("kind=source/"):
+                    self._files.rename(file.path, f"{self.store}/lines/{inside}")
         self._files.delete(staging)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from brain.pipeline.parse import BLOCK_BYTES, Block, as_rows, parse_block, whole_line_blocks
+from brain.pipeline.part import Part
 from brain.pipeline.schema import ROW
 
 CLOCK_STEP_MS = 500
@@ -44,16 +47,54 @@ def read_local(groups: Sequence[Sequence[Piece]]) -> Callable[..., Iterator[pa.R
         for batch in batches:
             for group in batch.column(0).to_pylist():
                 for piece in groups[group]:
-                    try:
-                        f = open(piece.path, "rb")  # noqa: SIM115 closed below
-                    except OSError as e:
-                        # Rolled away since it was listed, or not ours to read: the others go on.
-                        yield _reached(piece, f"{type(e).__name__}: {e.strerror}")
-                        continue
-                    with f:
-                        yield from read_piece(piece, f)
+                    for table in open_piece(piece):
+                        yield from as_rows(table).to_batches()
 
     return run
+
+
+def write_local(
+    groups: Sequence[Sequence[Piece]], staging: str
+) -> Callable[..., Iterator[pa.RecordBatch]]:
+    """As ``read_local``, but the lines are written to Parquet on the spot, column by column, which
+    spares them the way through Spark's rows: only what says how far each file was read comes back.
+
+    What an attempt wrote lies in a directory of its own under ``staging``. Its name is in the
+    rows; so what a failed or repeated attempt wrote is known by not being named.
+    """
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for group in batch.column(0).to_pylist():
+                part = Part(Path(staging), f"{group:05d}-{uuid.uuid4().hex}")
+                reached = []
+                for piece in groups[group]:
+                    for table in open_piece(piece):
+                        if table.column("kind")[0].as_py() == "source":
+                            reached.append(_named(table, part.name))
+                        else:
+                            part.add(table)
+                part.flush()
+                for table in reached:
+                    yield from as_rows(table).to_batches()
+
+    return run
+
+
+def _named(source: pa.Table, part: str) -> pa.Table:
+    at = source.schema.get_field_index("raw")
+    return source.set_column(at, ROW.field("raw"), pa.array([part] * source.num_rows))
+
+
+def open_piece(piece: Piece) -> Iterator[pa.Table]:
+    try:
+        f = open(piece.path, "rb")  # noqa: SIM115 closed below
+    except OSError as e:
+        # Rolled away since it was listed, or not ours to read: the others go on.
+        yield _reached(piece, f"{type(e).__name__}: {e.strerror}")
+        return
+    with f:
+        yield from read_piece(piece, f)
 
 
 def read_contents(pieces: Sequence[Piece]) -> Callable[..., Iterator[pa.RecordBatch]]:
@@ -64,13 +105,17 @@ def read_contents(pieces: Sequence[Piece]) -> Callable[..., Iterator[pa.RecordBa
         for batch in batches:
             for path, content in zip(batch.column(0), batch.column(1), strict=True):
                 piece = by_path[path.as_py()]
-                yield from read_piece(piece, io.BytesIO(content.as_buffer()))
+                for table in read_piece(piece, io.BytesIO(content.as_buffer())):
+                    yield from as_rows(table).to_batches()
 
     return run
 
 
-def read_piece(piece: Piece, raw: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The rows of one file from its offset on, and last the row that says how far it got."""
+def read_piece(piece: Piece, raw: BinaryIO) -> Iterator[pa.Table]:
+    """The rows of one file from its offset on, and last the row that says how far it got.
+
+    Tables of lines have the columns of LINE, all others those of ROW; none is empty.
+    """
     stream: BinaryIO = gzip.GzipFile(fileobj=raw) if piece.gz else raw  # type: ignore[assignment]
     offset, line = piece.offset, piece.line
     good = corrupt = blank = ahead = steps = 0
@@ -85,9 +130,10 @@ def read_piece(piece: Piece, raw: BinaryIO) -> Iterator[pa.RecordBatch]:
             blank += block.blank
             stepped, last_end = _clock_steps(block.good, last_end)
             steps += stepped
-            yield from as_rows(block.good).to_batches()
+            if block.good.num_rows:
+                yield block.good
             if block.bad:
-                yield from _bad_rows(piece, block)
+                yield _bad_rows(piece, block)
     except (EOFError, gzip.BadGzipFile, OSError) as e:
         # A compressed file that is cut short: what could be read is kept, the rest waits.
         failure = f"{type(e).__name__}: {e}"
@@ -126,7 +172,7 @@ def _clock_steps(rows: pa.Table, last_end: int) -> tuple[int, int]:
     return steps, last_end
 
 
-def _bad_rows(piece: Piece, block: Block) -> Iterator[pa.RecordBatch]:
+def _bad_rows(piece: Piece, block: Block) -> pa.Table:
     rows = [
         {
             "kind": "corrupt",
@@ -140,10 +186,10 @@ def _bad_rows(piece: Piece, block: Block) -> Iterator[pa.RecordBatch]:
         }
         for b in block.bad
     ]
-    yield from as_rows(pa.Table.from_pylist(rows, schema=ROW)).to_batches()
+    return pa.Table.from_pylist(rows, schema=ROW)
 
 
-def _reached(piece: Piece, error: str) -> pa.RecordBatch:
+def _reached(piece: Piece, error: str) -> pa.Table:
     """A file of which nothing new was read."""
     nothing = dict.fromkeys(("good", "corrupt", "blank", "ahead_ms", "back_steps"), 0)
     return _row(
@@ -156,7 +202,7 @@ def _reached(piece: Piece, error: str) -> pa.RecordBatch:
     )
 
 
-def _row(piece: Piece, **values: object) -> pa.RecordBatch:
+def _row(piece: Piece, **values: object) -> pa.Table:
     row = {
         "kind": "source",
         "topology": piece.topology,
@@ -164,4 +210,4 @@ def _row(piece: Piece, **values: object) -> pa.RecordBatch:
         "file": piece.key,
         **values,
     }
-    return pa.RecordBatch.from_pylist([row], schema=ROW)
+    return pa.Table.from_pylist([row], schema=ROW)

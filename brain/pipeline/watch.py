@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from brain.errors import StormbrainError
-from brain.pipeline.follow import Follower, cpu_seconds
+from brain.pipeline.follow import CpuMeter, Follower
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
@@ -20,11 +20,12 @@ def watch(
     query: StreamingQuery, follower: Follower, console: Console, until: float | None = None
 ) -> None:
     """Returns at ``until`` (monotonic seconds); raises if the query fails."""
-    used, at = cpu_seconds(), time.monotonic()
+    meter = CpuMeter()
+    used, at = meter.seconds(), time.monotonic()
     while until is None or time.monotonic() < until:
         left = EVERY_S if until is None else max(0.0, min(EVERY_S, until - time.monotonic()))
         over = query.awaitTermination(left)  # also passes on what went wrong in a batch
-        now_used, now = cpu_seconds(), time.monotonic()
+        now_used, now = meter.seconds(), time.monotonic()
         cpu = (now_used - used) / max(1e-9, now - at) * 100
         used, at = now_used, now
         console.print(status_line(follower, cpu), markup=False)

@@ -19,7 +19,7 @@ from thriftpy2.transport import TCyFramedTransportFactory
 
 from brain.errors import BadInput
 from brain.idl import PROTOCOL_VERSION, wire
-from brain.pipeline.follow import Follower, cpu_seconds
+from brain.pipeline.follow import CpuMeter, Follower
 from brain.pipeline.generate import Cluster, Shape, write_logs
 from brain.pipeline.live import LiveGraph, LiveWindow
 from brain.pipeline.publish import Publisher, parse_addresses, window_report
@@ -297,11 +297,15 @@ def test_what_the_worker_lost_is_told_as_the_hook_tells_it(windows: list[LiveWin
 
 
 def test_cpu_of_a_worker_that_has_ended_still_counts() -> None:
-    before = cpu_seconds()
-    burn = "import time\nwhile time.process_time() < 0.6: pass"
-    with subprocess.Popen([sys.executable, "-c", burn]) as child:
-        child.wait()
-    assert cpu_seconds() - before >= 0.5
+    meter = CpuMeter()
+    before = meter.seconds()
+    burn = "import time\nwhile time.process_time() < 0.4: pass\nprint(flush=True)\ninput()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", burn], **pipes) as child:  # type: ignore[call-overload]
+        assert child.stdout.readline()
+        assert meter.seconds() - before >= 0.3
+        child.kill()
+    assert meter.seconds() - before >= 0.3
 
 
 def _closed_port() -> int:

@@ -13,7 +13,9 @@ from pyspark.sql import SparkSession
 from brain.errors import BadInput
 from brain.pipeline.generate import Cluster, Shape, spoil, word_count, write_logs
 from brain.pipeline.ingest import ingest
-from brain.pipeline.read import read_local
+from brain.pipeline.parse import parse_block
+from brain.pipeline.part import Part, escaped
+from brain.pipeline.read import write_local
 from brain.pipeline.schema import KINDS, columns_of
 from brain.pipeline.store import Selection, Store
 from tests.pipeline.recompute import connect, rows
@@ -56,6 +58,34 @@ def test_parquet_lies_by_topology_and_day(spark: SparkSession, logs: Path, store
     later = Store(spark, str(store)).lines("window", Selection(("wordcount",), since_ms=midnight))
     assert later.count() == 2 * 4
     assert Store(spark, str(store)).lines("window", Selection(("other",))).count() == 0
+
+
+def test_a_topology_may_be_named_as_storm_allows(
+    spark: SparkSession, logs: Path, store: Path
+) -> None:
+    odd = "50% = [a] {b} #1 'c'?-1-1790000000"
+    work = word_count(odd)
+    written = write_logs(logs, work, Cluster(1, 1), Shape(windows=2))
+    assert ingest(spark, [str(logs)], str(store)).lines == written
+    other = store.with_name("other")
+    ingest(spark, [str(logs)], str(other), spark_writes=True)
+    for place in (store, other):
+        assert {r[0] for r in stored(spark, place, "edge")} == {odd}
+        (named,) = (place / "lines" / "kind=edge").iterdir()
+        assert named.name == f"topology={escaped(odd)}"
+
+
+def test_much_is_written_in_several_files(
+    spark: SparkSession, logs: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_logs(logs, cluster=Cluster(1, 1), shape=SMALL)
+    (path,) = logs.rglob("*.jsonl")
+    part = Part(store / "_staging", "p")
+    monkeypatch.setattr("brain.pipeline.part.HELD_BYTES", 1)
+    for lines in (path.read_bytes().splitlines(keepends=True)[i::2] for i in (0, 1)):
+        part.add(parse_block(b"".join(lines), 1, 0).good)
+    part.flush()
+    assert len(list((store / "_staging").glob("p/kind=edge/**/*.parquet"))) == 2
 
 
 def test_a_second_run_adds_nothing(spark: SparkSession, logs: Path, store: Path) -> None:
@@ -148,9 +178,9 @@ def test_a_file_that_is_gone_or_closed_to_us_costs_no_other_file(
 
     def rolled_away(*args: object) -> object:
         gone.unlink(missing_ok=True)  # between the listing and the reading
-        return read_local(*args)  # type: ignore[arg-type]
+        return write_local(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("brain.pipeline.ingest.read_local", rolled_away)
+    monkeypatch.setattr("brain.pipeline.ingest.write_local", rolled_away)
     report = ingest(spark, [str(logs)], str(store))
     assert report.lines == expected
     (told,) = report.damaged
@@ -230,10 +260,13 @@ def test_a_crash_after_the_commit_is_rolled_forward(
 ) -> None:
     written = write_logs(logs, shape=SMALL)
     ingest(spark, [str(logs)], str(store))
-    name = json.loads((store / "_ledger" / "00000001.json").read_text())["staging"]
+    entry = json.loads((store / "_ledger" / "00000001.json").read_text())
     # As if it had died while moving: one kind is still where it was staged.
-    (store / "_staging" / name).mkdir(parents=True)
-    shutil.move(store / "lines" / "kind=edge", store / "_staging" / name / "kind=edge")
+    staged = store / "_staging" / entry["staging"]
+    (staged / entry["parts"][0]).mkdir(parents=True)
+    shutil.move(store / "lines" / "kind=edge", staged / entry["parts"][0] / "kind=edge")
+    # And what an attempt wrote that was given up lies there, too.
+    shutil.copytree(store / "lines" / "kind=task", staged / "00000-gone" / "kind=task")
     assert total(spark, store) == written
     assert not list(store.glob("_staging/*"))
 
@@ -284,7 +317,10 @@ def test_a_rewritten_file_is_named_and_left_alone(
     assert total(spark, store) == written
 
 
-def test_reading_whole_files_gives_the_same(spark: SparkSession, logs: Path, store: Path) -> None:
+@pytest.mark.parametrize("way", [{"whole_files": True}, {"spark_writes": True}], ids=str)
+def test_the_ways_of_remote_stores_give_the_same(
+    spark: SparkSession, logs: Path, store: Path, way: dict[str, bool]
+) -> None:
     write_logs(logs, shape=SMALL)
     spoil(logs, 0.05, seed=1)
     one = sorted(logs.rglob("*.jsonl"))[0]
@@ -292,7 +328,12 @@ def test_reading_whole_files_gives_the_same(spark: SparkSession, logs: Path, sto
     one.unlink()
     ingest(spark, [str(logs)], str(store))
     other = store.with_name("other")
-    ingest(spark, [str(logs)], str(other), whole_files=True)
+    ingest(spark, [str(logs)], str(other), **way)
+    layout = [
+        {str(p.parent.relative_to(s / "lines")) for p in s.glob("lines/**/*.parquet")}
+        for s in (store, other)
+    ]
+    assert layout[0] == layout[1]
     for kind in (*KINDS, "corrupt"):
         assert stored(spark, store, kind) == stored(spark, other, kind)
 
