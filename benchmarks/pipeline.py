@@ -298,8 +298,12 @@ def write_table(document: dict[str, Any]) -> None:
         "At 1 M rows Spark's time is mostly that of a cold JVM, whatever the data: a graph is "
         "about 50 small jobs, whose code is generated, loaded and compiled when it is first run.",
     ]
+    notes = [r["note"] for r in document["sizes"] if r.get("note")]
+    lines += [line for note in notes for line in ("", note)]
     f = document.get("follow")
     if f:
+        idle = f["idle_cpu_percent"]
+        idling = "not measured" if idle is None else f"{idle:.1f} %"
         lines += [
             "",
             f"`follow` on four workers with a window a second, looking twice a second: "
@@ -307,8 +311,8 @@ def write_table(document: dict[str, Any]) -> None:
             f"{f['latency_ms']['p50']:.0f} ms, p95 {f['latency_ms']['p95']:.0f} ms, p99 "
             f"{f['latency_ms']['p99']:.0f} ms (each by its own line); CPU (100 % is "
             f"one core) {f['busy_cpu_percent']:.1f} % while lines come, "
-            f"{f['idle_cpu_percent']:.1f} % while none do. Load before: "
-            f"{f['load_average_before']:.1f}; measured {f['date']}.",
+            f"{idling} while none do. Load before: "
+            f"{f['load_average_before']:.1f}; measured {f['date']}.{f.get('note', '')}",
         ]
     TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -339,7 +343,8 @@ def main() -> None:
 
 
 def _last_results() -> dict[str, Any]:
-    """What was measured before and is not measured again stays, with its own date and load."""
+    """What was measured before and is not measured again stays, with its own date and load, and
+    with the ``note`` that a run may have been given by hand."""
     sizes: list[dict[str, Any]] = []
     follow = None
     if RESULTS.exists():
