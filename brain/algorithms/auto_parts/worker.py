@@ -13,7 +13,6 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
-
 BESIDE = 5
 """Nice: the caller's own search goes first. A worker that replaces one that was ended loads its
 libraries for seconds, which would otherwise cost the next problem its local search."""
