@@ -55,6 +55,32 @@ class Silence:
     line_secs: float
 
 
+@dataclass(frozen=True)
+class Workers:
+    """The worker processes of a topology, and what each slot was given."""
+
+    pids: frozenset[int]
+    slots: dict[tuple[str, int], frozenset[tuple[int, int]]]
+
+    @classmethod
+    def of(cls, cluster: LocalCluster, topology_id: str) -> Workers:
+        with cluster.nimbus() as nimbus:
+            placed = nimbus.topology(topology_id).assignment
+        slots: dict[tuple[str, int], set[tuple[int, int]]] = {}
+        for executor, slot in placed.items():
+            slots.setdefault(slot, set()).add(executor)
+        pids = {w.pid for w in cluster.workers() if topology_id in w.command_line()}
+        return cls(frozenset(pids), {slot: frozenset(own) for slot, own in slots.items()})
+
+    def replaced(self, cluster: LocalCluster, topology_id: str) -> float | None:
+        """The time, if every worker whose executors changed has ended and all that there should
+        be run: until then tuples may still come from those that are about to end."""
+        now = Workers.of(cluster, topology_id)
+        changed = sum(now.slots.get(slot) != own for slot, own in self.slots.items())
+        done = len(self.pids - now.pids) >= changed and len(now.pids) == len(now.slots)
+        return time.time() * 1000 if done else None
+
+
 class Watch:
     """What arrived when, by line."""
 
@@ -127,12 +153,13 @@ def _under_a_brain(changes: int) -> list[dict[str, Any]]:
             if number:
                 _until(lambda: _settled(store, cluster, topology_id), 240, "the last plan to rest")
                 (watch.tally.directory / "weave").write_text(str(number))
-            since = time.time() * 1000
+            since, before = time.time() * 1000, Workers.of(cluster, topology_id)
             plan = _until(lambda s=since: _newer(store, topology_id, s), 240, "a plan")
             moved = _until(lambda p=plan: _assigned(cluster, topology_id, p), 60, "the assignment")
+            fresh = _until(lambda b=before: b.replaced(cluster, topology_id), 60, "new workers")
             lost = watch.tally.emitted()
             flowing = _until(
-                lambda m=moved: watch.flows_since(m) and time.time() * 1000, 180, "tuples"
+                lambda m=fresh: watch.flows_since(m) and time.time() * 1000, 180, "tuples"
             )
             _until(lambda n=lost: watch.read() or not watch.tally.missing(n), 120, "all numbers")
             silence = watch.silence(plan.created_ms, time.time() * 1000)
@@ -167,11 +194,13 @@ def _under_storm(count: int) -> list[dict[str, Any]]:
             for _ in range(count):
                 _until(lambda: watch.flows_since(time.time() * 1000 - 1000), 120, "tuples")
                 wanted, since = next(workers), time.time() * 1000
+                before = Workers.of(cluster, topology_id)
                 with cluster.nimbus() as nimbus:
                     nimbus.rebalance("counted", wait_secs=wait_secs, workers=wanted)
                 moved = _until(lambda w=wanted: _workers(cluster, topology_id, w), 180, "to move")
+                fresh = _until(lambda b=before: b.replaced(cluster, topology_id), 60, "new workers")
                 lost = watch.tally.emitted()
-                _until(lambda m=moved: watch.flows_since(m), 180, "tuples")
+                _until(lambda m=fresh: watch.flows_since(m), 180, "tuples")
                 _until(
                     lambda n=lost: watch.read() or not watch.tally.missing(n), 120, "all numbers"
                 )
