@@ -84,7 +84,7 @@ class AssignmentApplierTest {
             Map<WorkerSlot, Boolean> taken = new HashMap<>();
             for (int t = 0; t < topologies; t++) {
                 String id = "t" + t + "-1";
-                world.topology(id, 1 + random.nextInt(3), 1, 1 + random.nextInt(5), random.nextInt(2));
+                world.topology(id, 1 + random.nextInt(8), 1, 1 + random.nextInt(5), random.nextInt(2));
                 Map<ExecutorDetails, WorkerSlot> placement = new HashMap<>();
                 for (ExecutorDetails executor : world.executors(id)) {
                     WorkerSlot slot = randomSlot(random, nodes, slots);
