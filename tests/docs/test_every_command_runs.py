@@ -107,7 +107,7 @@ def test_questions_of_the_pages_are_answered(command: str, fed: FedBrain) -> Non
         words[words.index("--zookeeper") + 1] = fed.zookeeper.hosts
     else:
         words += ["--zookeeper", fed.zookeeper.hosts]
-    fed.round()
+    fed.until_measured()  # a command before this one may have moved the topology
     done = run(*words)
     assert done.code == WITHOUT_STORM.get(words[0], 0), done.error
     assert done.out.strip()
