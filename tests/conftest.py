@@ -43,6 +43,18 @@ def cluster_state_root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
         yield root
 
 
+@pytest.fixture(autouse=True)
+def _supervised(request: pytest.FixtureRequest) -> None:
+    """Starts what an earlier test has left dead of the shared cluster, as its operator would."""
+    if "storm_cluster" in request.fixturenames:
+        cluster: LocalCluster = request.getfixturevalue("storm_cluster")
+        dead = [d.name for d in cluster.daemons() if not d.running]
+        for name in dead:
+            cluster.start_daemon(name)
+        if dead:
+            cluster.wait_ready()
+
+
 @pytest.fixture(scope="session")
 def storm_cluster(cluster_state_root: Path) -> Iterator[LocalCluster]:
     """One real cluster of three nodes with two slots each, shared by all tests that need one.

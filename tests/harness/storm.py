@@ -36,7 +36,12 @@ def assignment(cluster: LocalCluster, topology_id: str) -> dict[Executor, SlotId
 
 
 def kill(cluster: LocalCluster, client: KazooClient, name: str, topology_id: str) -> None:
-    """Kills a topology and waits until its assignment is gone."""
+    """Kills a topology and waits until its assignment is gone.
+
+    Only once it has workers: Storm's supervisors halt when a topology is killed while they fetch
+    its files.
+    """
+    eventually(lambda: runs(cluster, topology_id), 90, f"workers of {name}")
     with cluster.nimbus() as nimbus:
         nimbus.kill(name, wait_secs=0)
     eventually(
@@ -44,6 +49,13 @@ def kill(cluster: LocalCluster, client: KazooClient, name: str, topology_id: str
         90,
         "the assignment to be gone",
     )
+
+
+def runs(cluster: LocalCluster, topology_id: str) -> bool:
+    """Whether every slot that it was given has its worker."""
+    slots = set(assignment(cluster, topology_id).values())
+    workers = [w for w in cluster.workers() if topology_id in w.command_line()]
+    return bool(slots) and len(workers) >= len(slots)
 
 
 def is_even(placed: dict[Executor, SlotId], workers: int = 3) -> bool:

@@ -32,7 +32,7 @@ def lines(page: str, program: str) -> list[str]:
 def places(tmp_path: Path) -> dict[str, str]:
     """What stands for the names in capitals."""
     for i, name in enumerate(("logs", "even", "brain")):
-        write_logs(tmp_path / name, word_count("parallel-1-1790000000"), shape=Shape(30, seed=i))
+        write_logs(tmp_path / name, word_count("parallel-1-1790000000"), shape=Shape(60, seed=i))
     return {
         "LOGS...": str(tmp_path / "logs"),
         "LOGS": str(tmp_path / "logs"),
@@ -52,6 +52,7 @@ def as_typed(line: str, places: dict[str, str], whole: bool) -> list[str]:
     return [places.get(w, w) for w in shlex.split(text)[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_the_commands_of_the_page_run_one_after_the_other(
     places: dict[str, str], tmp_path: Path
@@ -72,7 +73,7 @@ def test_the_commands_of_the_page_run_one_after_the_other(
                 if job == "learn":
                     words += ["--topology", "parallel-1-1790000000", "--machines", "2"]
                 if job == "follow":
-                    words += ["--for", "3s", "--from", "earliest", "--every", "200ms"]
+                    words += ["--for", "10s", "--from", "earliest", "--every", "200ms"]
                 done = run(*words)
                 assert done.code == 0, (line, done.error)
     finally:
