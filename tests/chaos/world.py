@@ -224,12 +224,6 @@ class World:
         return time.monotonic() - begun
 
     def remove_newcomers(self) -> None:
-        """Only once their workers run: Storm's supervisor halts when a topology is killed while
-        its files are being fetched."""
         while self.newcomers:
             name, topology_id = self.newcomers.popitem()
-            eventually(lambda i=topology_id: self._runs(i), 90, f"a worker of {name}")
             kill(self.cluster, self.client, name, topology_id)
-
-    def _runs(self, topology_id: str) -> bool:
-        return any(topology_id in w.command_line() for w in self.cluster.workers())
